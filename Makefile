@@ -1,0 +1,34 @@
+# Two commands for a newcomer: `make demo` and `make test`. Everything else is for people who change specsim.
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO := llama3.1-8b-h100-eagle3
+
+.PHONY: help demo test test-quick check bench gallery clean
+
+help:  ## list the commands
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+.venv/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "specsim needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,dev]'
+	@touch .venv/installed
+
+demo: .venv/installed  ## does speculation pay for Llama-3.1-8B with an EAGLE-3 head on an H100?
+	$(BIN)/specsim curve scenarios/$(DEMO).yaml --out out/$(DEMO) --force
+
+test: .venv/installed  ## every test, slow ones included
+	$(BIN)/python -m pytest -n 2 -q
+
+test-quick: .venv/installed  ## the tests without the slow ones
+	$(BIN)/python -m pytest -n 2 -q -m 'not slow'
+
+check: .venv/installed  ## lint, format, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:  ## remove what the commands above made
+	rm -rf .venv out build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

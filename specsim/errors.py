@@ -1,0 +1,58 @@
+"""The two ways in which a question can be unanswerable, each reported in full and never turned into a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with an input, and what to write instead.
+
+    Attributes:
+        where: the file, or the argument, that holds the mistake.
+        path: the place inside it, such as ``speculation.policy.num_draft_tokens``; empty for the whole.
+        value: what stands there now, as the user wrote it; empty where nothing stands there.
+        remedy: what is wrong and what to write instead.
+    """
+
+    where: str
+    path: str
+    value: str
+    remedy: str
+
+    def __str__(self) -> str:
+        """One line: file, path, value, remedy; parts that are empty are left out."""
+        place = ": ".join(part for part in (self.where, self.path) if part)
+        found = f" is {self.value}" if self.value else ""
+        return f"{place}{found}: {self.remedy}"
+
+
+class SpecsimError(ValueError):
+    """A question that cannot be answered; carries every problem found, not only the first."""
+
+    headline = "specsim cannot answer this"
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        if not self.problems:
+            raise ValueError("an error needs at least one problem")
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class InputError(SpecsimError):
+    """An input that is malformed or contradicts itself."""
+
+    headline = "the input has to be corrected"
+
+
+class InfeasibleError(SpecsimError):
+    """A well-formed scenario that can never run, such as weights that do not fit the device."""
+
+    headline = "this scenario can never run"
+
+
+def invalid(where: str, path: str, value: object, remedy: str) -> InputError:
+    """An InputError about a single value."""
+    return InputError([Problem(where, path, repr(value), remedy)])

@@ -1,0 +1,93 @@
+"""Facts that a run leaves behind. What they mean (latency, throughput, acceptance) is computed later, by ``analysis``.
+
+Simulated and measured runs share these tables, and therefore the code that computes metrics from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+PARTS = ("weights", "kv", "compute", "launch", "communication", "draft", "host")
+
+
+@dataclass(frozen=True)
+class RequestRecords:
+    """One entry per request, in order of arrival.
+
+    Attributes:
+        arrival: when the client sent it [s].
+        admitted: when it first took part in a step [s].
+        first_token: when its first output token was ready [s].
+        finish: when its last output token was ready [s].
+        prompt_tokens, output_tokens: its lengths.
+    """
+
+    arrival: Floats
+    admitted: Floats
+    first_token: Floats
+    finish: Floats
+    prompt_tokens: Ints
+    output_tokens: Ints
+
+
+@dataclass(frozen=True)
+class StepRecords:
+    """One entry per engine step, in order of time.
+
+    Attributes:
+        start, end: when the step began and when its tokens were ready [s].
+        parts: [steps, len(PARTS)], the step's seconds by part; rows sum to ``end - start``.
+        num_decodes: requests whose next tokens were verified in this step.
+        num_prompt_tokens: prompt tokens computed in this step.
+        num_draft_tokens: draft tokens verified in this step.
+        num_running: requests admitted and not finished when the step began.
+        num_waiting: requests sent but not yet admitted when the step began.
+        kv_tokens: KV-cache tokens reserved when the step began.
+    """
+
+    start: Floats
+    end: Floats
+    parts: Floats
+    num_decodes: Ints
+    num_prompt_tokens: Ints
+    num_draft_tokens: Ints
+    num_running: Ints
+    num_waiting: Ints
+    kv_tokens: Ints
+
+
+@dataclass(frozen=True)
+class RoundRecords:
+    """One entry per request and step in which that request received output tokens, in order of time.
+
+    Attributes:
+        step: index into StepRecords; the tokens were ready at that step's end.
+        request: index into RequestRecords.
+        num_draft: draft tokens verified.
+        num_accepted: draft tokens that the verifier accepted.
+        num_emitted: tokens the request received; less than ``num_accepted + 1`` only where its output ended.
+        from_prompt: True for the first token, which the last prompt chunk yields without a verify.
+    """
+
+    step: Ints
+    request: Ints
+    num_draft: Ints
+    num_accepted: Ints
+    num_emitted: Ints
+    from_prompt: Bools
+
+
+@dataclass(frozen=True)
+class RunRecords:
+    """Everything one simulated or measured run leaves behind."""
+
+    requests: RequestRecords
+    steps: StepRecords
+    rounds: RoundRecords

@@ -1,0 +1,37 @@
+"""Randomness as an argument: named, counter-based streams, so that the same seed gives the same bytes.
+
+A stream is addressed by what it decides, never by when it is asked: ``stream(seed, "lengths", replication)``. Two runs
+that differ in policy alone therefore see the same requests and the same luck, and their difference has little noise.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+LANE_DRAFT, LANE_ACCEPT, LANE_FINAL = 0, 1, 2
+NUM_LANES = 3
+
+
+def stream(seed: int, purpose: str, *index: int) -> np.random.Generator:
+    """The generator that decides ``purpose`` for the given index, independent of every other purpose and index.
+
+    Args:
+        seed: the scenario's seed, a non-negative integer.
+        purpose: what the numbers decide; its CRC-32 is part of the key, so the spelling matters.
+        index: which one of its kind, such as a replication or a request number.
+    """
+    key = np.random.SeedSequence(seed, spawn_key=(zlib.crc32(purpose.encode()), *index))
+    return np.random.Generator(np.random.Philox(key))
+
+
+def request_uniforms(seed: int, replication: int, request: int, num_positions: int) -> NDArray[np.float64]:
+    """The uniforms of one request, shape [num_positions, NUM_LANES], in [0, 1).
+
+    Row i serves output position i: which token is drafted there (LANE_DRAFT), whether it is accepted (LANE_ACCEPT), and
+    which token is drawn when the round ends there (LANE_FINAL). A longer table begins with the shorter one, so results
+    do not depend on how many positions were asked for, nor on which requests share a batch.
+    """
+    return stream(seed, "tokens", replication, request).random((num_positions, NUM_LANES))
