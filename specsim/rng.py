@@ -31,7 +31,8 @@ def request_uniforms(seed: int, replication: int, request: int, num_positions: i
     """The uniforms of one request, shape [num_positions, NUM_LANES], in [0, 1).
 
     Row i serves output position i: which token is drafted there (LANE_DRAFT), whether it is accepted (LANE_ACCEPT), and
-    which token is drawn when the round ends there (LANE_FINAL). A longer table begins with the shorter one, so results
-    do not depend on how many positions were asked for, nor on which requests share a batch.
+    which token ends the round that starts there (LANE_FINAL). Rounds never start twice at a position, so every value
+    is consulted for one decision only. A longer table begins with the shorter one: results depend neither on how many
+    positions were asked for nor on which requests share a batch.
     """
     return stream(seed, "tokens", replication, request).random((num_positions, NUM_LANES))

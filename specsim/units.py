@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)\s*")
 
@@ -37,17 +38,19 @@ def parse(text: object, units: Mapping[str, float]) -> float:
     found = _NUMBER.fullmatch(text)
     if found is None:
         raise ValueError(f"not a number with a unit; write for example '2 {next(iter(units))}' (units: {known})")
-    number, unit = float(found[1]), found[2]
+    number, unit = Decimal(found[1]), found[2]
     if unit not in units:
         raise ValueError(f"unknown unit {unit!r}; write one of {known}")
-    if not (math.isfinite(number) and number >= 0):
+    # decimal arithmetic, so that "2.039 TB/s" is the float nearest to 2.039e12 and not a product of two rounded ones
+    value = float(number * Decimal(repr(units[unit])))
+    if not (math.isfinite(value) and value >= 0):
         raise ValueError("must be finite and not negative")
-    return number * units[unit]
+    return value
 
 
 def format_exact(value: float, units: Mapping[str, float]) -> str:
     """The shortest text that ``parse`` turns back into exactly ``value``, in the unit that reads best."""
-    candidates = [f"{value / factor!r} {unit}" for unit, factor in units.items()]
+    candidates = [f"{repr(value / factor).removesuffix('.0')} {unit}" for unit, factor in units.items()]
     exact = [text for text in candidates if parse(text, units) == value]
     return min(exact, key=len) if exact else f"{value!r} {_base(units)}"
 

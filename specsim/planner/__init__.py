@@ -1,0 +1,1 @@
+"""Questions that take many simulations: curves, and later capacity and sweeps."""

@@ -1,0 +1,1 @@
+"""How many tokens to draft: pure functions of what an engine could observe."""

@@ -1,0 +1,1 @@
+"""What a person reads: sentences, tables and result folders."""

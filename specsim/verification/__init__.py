@@ -1,0 +1,11 @@
+"""Lossless verifiers of speculative decoding, and the proof that they are: arrays in, arrays out.
+
+A library in its own right: it needs NumPy, and scipy only to prove. Knows nothing of serving, time or models.
+"""
+
+from specsim.verification.arrays import ChainVerifier
+from specsim.verification.chain import verify_chain
+from specsim.verification.greedy import verify_greedy
+from specsim.verification.proof import Check, prove
+
+__all__ = ["ChainVerifier", "Check", "prove", "verify_chain", "verify_greedy"]

@@ -1,0 +1,88 @@
+"""What the verifier accepted, from the records of one run, in the words engines log.
+
+Knows nothing of the drafter or of the acceptance that a simulation was given: it counts what came out, so that a
+measured run and a simulated one are compared on the same numbers. Everywhere here a *verify* is a round with drafts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.records import RequestRecords, RoundRecords
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AcceptanceSummary:
+    """Acceptance over one run; NaN, or empty, where nothing was drafted.
+
+    Attributes:
+        verifies: rounds with drafts.
+        acceptance_length: tokens that requests received per verify; the end of an output cuts some short.
+        untouched_verifies: verifies in which the output could not end; see ``untouched``.
+        untouched_acceptance_length: tokens per verify over those; the mean that closed forms speak of.
+        marginal: [K] verifies that accepted positions 1..i, divided by all verifies, as engines log it; 1 + Σ marginal
+            is the mean of accepted + 1. With ragged drafts it falls also where no draft was proposed.
+        conditional: [K] of the verifies that drafted position i and accepted all before it, those that accepted it too.
+        wasted_draft_fraction: draft tokens that no request received, divided by all draft tokens.
+    """
+
+    verifies: int
+    acceptance_length: float
+    untouched_verifies: int
+    untouched_acceptance_length: float
+    marginal: Floats
+    conditional: Floats
+    wasted_draft_fraction: float
+
+
+def acceptance(requests: RequestRecords, rounds: RoundRecords) -> AcceptanceSummary:
+    """Acceptance of one run from its rounds."""
+    verify = (rounds.num_draft > 0) & ~rounds.from_prompt
+    free = verify & untouched(requests, rounds)
+    drafted, accepted, emitted = (
+        counts[verify] for counts in (rounds.num_draft, rounds.num_accepted, rounds.num_emitted)
+    )
+    reached, passed = _by_position(drafted, accepted)
+    return AcceptanceSummary(
+        verifies=drafted.size,
+        acceptance_length=_ratio(emitted.sum(), drafted.size),
+        untouched_verifies=int(free.sum()),
+        untouched_acceptance_length=_ratio(rounds.num_emitted[free].sum(), free.sum()),
+        marginal=passed / max(drafted.size, 1),
+        conditional=np.divide(passed, reached, out=np.full(passed.shape, np.nan), where=reached > 0),
+        wasted_draft_fraction=_ratio((drafted - np.minimum(accepted, emitted)).sum(), drafted.sum()),
+    )
+
+
+def untouched(requests: RequestRecords, rounds: RoundRecords) -> NDArray[np.bool_]:
+    """[rounds] True where the output could not end within the round, whatever the verifier said.
+
+    These are rounds with more tokens left to receive than the longest draft of the run. Choosing by what was left
+    before the round matters: choosing rounds that *were* not cut short would keep short runs of acceptance near the
+    end of an output, drop long ones, and bias the mean.
+    """
+    order = np.argsort(rounds.request, kind="stable")
+    request, emitted = rounds.request[order], rounds.num_emitted[order]
+    before = np.cumsum(emitted) - emitted
+    first_of_request = np.flatnonzero(np.diff(request, prepend=-1))
+    before -= np.repeat(before[first_of_request], np.diff(first_of_request, append=request.size))
+    left = np.empty_like(before)
+    left[order] = requests.output_tokens[request] - before
+    longest: int = rounds.num_draft.max(initial=0)
+    return np.asarray(left > longest)
+
+
+def _by_position(drafted: NDArray[np.int64], accepted: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """[K] verifies that drafted position i and accepted all before it, and of those the ones that accepted it."""
+    positions = np.arange(1, drafted.max(initial=0) + 1)[:, None]
+    reached = ((accepted >= positions - 1) & (drafted >= positions)).sum(axis=1)
+    return reached.astype(np.float64), (accepted >= positions).sum(axis=1).astype(np.float64)
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    return float(numerator / denominator) if denominator > 0 else float("nan")

@@ -1,0 +1,94 @@
+"""Latencies as clients of an LLM server define them, from the records of one run, and how many requests meet limits.
+
+Knows nothing of costs or schedules: records in, seconds out. Requests of one run share its queues, so the spread over
+requests is no confidence interval; replicate runs for that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.records import RequestRecords, RunRecords
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LatencySummary:
+    """Mean and percentiles [s] over ``count`` observations; NaN when there are none."""
+
+    mean: float
+    p50: float
+    p90: float
+    p99: float
+    count: int
+
+
+@dataclass(frozen=True)
+class LatencyLimits:
+    """What a request must not exceed to be served well [s]; infinite where nothing is asked."""
+
+    ttft: float = math.inf
+    tpot: float = math.inf
+    e2e: float = math.inf
+
+
+def ttft(requests: RequestRecords) -> Floats:
+    """Time to first token of each request, queueing included [s]."""
+    return requests.first_token - requests.arrival
+
+
+def tpot(requests: RequestRecords) -> Floats:
+    """Time per output token after the first of each request [s]; NaN for outputs of one token, which have none."""
+    later = np.maximum(requests.output_tokens - 1, 0)
+    elapsed = requests.finish - requests.first_token
+    seconds: Floats = np.divide(elapsed, later, out=np.full(elapsed.shape, np.nan), where=later > 0)
+    return seconds
+
+
+def e2e(requests: RequestRecords) -> Floats:
+    """Time from sending a request to its last token [s]."""
+    return requests.finish - requests.arrival
+
+
+def itl(records: RunRecords) -> Floats:
+    """Times between successive chunks of output of the same request [s], one per round after a request's first.
+
+    A verify that emits several tokens makes one chunk, as a streaming client sees it; their mean therefore exceeds TPOT
+    when speculation is on.
+    """
+    order = np.argsort(records.rounds.request, kind="stable")
+    request = records.rounds.request[order]
+    ready = records.steps.end[records.rounds.step[order]]
+    return np.asarray(np.diff(ready)[request[1:] == request[:-1]])
+
+
+def summarise_latency(values: Floats) -> LatencySummary:
+    """Mean and percentiles of the values that exist [s], NaN left out; percentiles interpolate linearly."""
+    known = values[~np.isnan(values)]
+    if known.size == 0:
+        return LatencySummary(math.nan, math.nan, math.nan, math.nan, 0)
+    p50, p90, p99 = (float(value) for value in np.percentile(known, (50, 90, 99)))
+    return LatencySummary(float(known.mean()), p50, p90, p99, known.size)
+
+
+def within_limits(requests: RequestRecords, limits: LatencyLimits) -> NDArray[np.bool_]:
+    """Whether each request met every limit, at the limit included; outputs of one token meet any TPOT."""
+    # "Not above" rather than "at most", because a TPOT that does not exist is NaN.
+    above_tpot = tpot(requests) > limits.tpot
+    return np.asarray((ttft(requests) <= limits.ttft) & ~above_tpot & (e2e(requests) <= limits.e2e))
+
+
+def slo_attainment(requests: RequestRecords, limits: LatencyLimits) -> float:
+    """The fraction of requests that met every limit."""
+    return float(within_limits(requests, limits).mean())
+
+
+def goodput(requests: RequestRecords, limits: LatencyLimits) -> float:
+    """Requests per second that met every limit, from the first arrival to the last finish."""
+    duration = requests.finish.max() - requests.arrival.min()
+    return float(within_limits(requests, limits).sum() / duration)

@@ -1,0 +1,109 @@
+"""Throughput, load and the summary of one run, from its records; simulated and measured runs share this code.
+
+Knows nothing of how the records came about, and gives one number per run: intervals come from replications.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.analysis.acceptance import AcceptanceSummary, acceptance
+from specsim.analysis.latencies import LatencySummary, e2e, itl, summarise_latency, tpot, ttft
+from specsim.records import PARTS, RequestRecords, RunRecords, StepRecords
+
+Window = tuple[float, float]
+"""From, to [s]: what happened after the first and up to the second."""
+
+
+@dataclass(frozen=True)
+class RunMetrics:
+    """What one run means.
+
+    Attributes:
+        duration: from the first arrival to the last finish [s].
+        output_tokens_per_s: all output tokens / duration, as benchmark clients report it; ramp and tail included.
+        requests_per_s: all requests / duration.
+        window: the steady window [s], None when none was given.
+        steady_output_tokens_per_s: tokens emitted within the window / its length; NaN without one.
+        mean_running_batch: requests running, averaged over the time spent in steps, of the window if there is one.
+        busy_fraction: time spent in steps / duration.
+        part_shares: part of a step → its share of the time spent in steps; they sum to 1.
+        ttft, tpot, itl, e2e: latencies [s].
+        acceptance: what the verifier accepted.
+    """
+
+    duration: float
+    output_tokens_per_s: float
+    requests_per_s: float
+    window: Window | None
+    steady_output_tokens_per_s: float
+    mean_running_batch: float
+    busy_fraction: float
+    part_shares: dict[str, float]
+    ttft: LatencySummary
+    tpot: LatencySummary
+    itl: LatencySummary
+    e2e: LatencySummary
+    acceptance: AcceptanceSummary
+
+
+def summarise(records: RunRecords, window: Window | None = None) -> RunMetrics:
+    """Everything that one run means; the steady metrics are those of ``window``, see ``steady_window``."""
+    requests, steps = records.requests, records.steps
+    duration = float(requests.finish.max() - requests.arrival.min())
+    busy = float((steps.end - steps.start).sum())
+    return RunMetrics(
+        duration=duration,
+        output_tokens_per_s=float(requests.output_tokens.sum() / duration),
+        requests_per_s=requests.finish.size / duration,
+        window=window,
+        steady_output_tokens_per_s=float("nan") if window is None else output_tokens_per_s(records, window),
+        mean_running_batch=mean_running_batch(steps, window),
+        busy_fraction=busy / duration,
+        part_shares=dict(zip(PARTS, (steps.parts.sum(axis=0) / busy).tolist(), strict=True)),
+        ttft=summarise_latency(ttft(requests)),
+        tpot=summarise_latency(tpot(requests)),
+        itl=summarise_latency(itl(records)),
+        e2e=summarise_latency(e2e(requests)),
+        acceptance=acceptance(requests, records.rounds),
+    )
+
+
+def output_tokens_per_s(records: RunRecords, window: Window) -> float:
+    """Output tokens of the steps that ended within (from, to], divided by its length [tokens/s].
+
+    Tokens count when they are ready, not while they are worked on, so each end of a window misplaces at most the tokens
+    of one step.
+    """
+    ready = records.steps.end[records.rounds.step]
+    emitted = records.rounds.num_emitted[_within(ready, window)]
+    return float(emitted.sum() / (window[1] - window[0]))
+
+
+def steady_window(requests: RequestRecords, concurrency: int) -> Window | None:
+    """The part of a closed-loop run between its ramp and its tail [s], or None when the run is too short to have one.
+
+    It opens with the ``concurrency``-th completion, when every place has turned over once on average and requests are
+    no longer in step with each other, and closes when the last request is sent, from when on the batch drains. A
+    request much longer than its fellows may still be of the first wave when it opens.
+    """
+    if requests.finish.size < concurrency:
+        return None
+    opens = float(np.partition(requests.finish, concurrency - 1)[concurrency - 1])
+    closes = float(requests.arrival.max())
+    return (opens, closes) if opens < closes else None
+
+
+def mean_running_batch(steps: StepRecords, window: Window | None = None) -> float:
+    """Requests running, averaged over the time spent in steps (of the window, if given); NaN without any."""
+    low, high = (-np.inf, np.inf) if window is None else window
+    seconds = np.maximum(np.minimum(steps.end, high) - np.maximum(steps.start, low), 0.0)
+    total = seconds.sum()
+    return float((steps.num_running * seconds).sum() / total) if total > 0 else float("nan")
+
+
+def _within(times: NDArray[np.float64], window: Window) -> NDArray[np.bool_]:
+    return (window[0] < times) & (times <= window[1])

@@ -1,0 +1,82 @@
+"""The roofline of one kernel: the time to move its bytes, the time to do its arithmetic, and how the two combine.
+
+t = launch + ((F / (f·peak))^n + (B / (b·bandwidth))^n)^(1/n). n → ∞ is the hard maximum of Williams, Waterman and
+Patterson, "Roofline" (CACM 2009); measured matrix products follow a finite n (see the device's ``sources``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from specsim.schema.hardware import Device
+
+Floats = NDArray[np.float64]
+
+
+def soft_maximum(a: ArrayLike, b: ArrayLike, sharpness: float) -> Floats:
+    """(a^n + b^n)^(1/n) for non-negative arrays; the maximum for infinite n, the sum for n = 1."""
+    high, low = np.maximum(a, b), np.minimum(a, b)
+    if math.isinf(sharpness):
+        return high
+    ratio = np.divide(low, high, out=np.zeros_like(high), where=high > 0)
+    result: Floats = high * (1.0 + ratio**sharpness) ** (1.0 / sharpness)
+    return result
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What a device achieves: its peaks times the efficiencies of its kernels.
+
+    Attributes:
+        linear_flops, linear_bandwidth: of matrix products [FLOP/s, B/s].
+        linear_launch: per matrix product [s].
+        sharpness: n of the soft maximum; infinite for the hard one.
+        row_tile: rows are padded up to the first value while they fit, above it to multiples of the second.
+        attention_flops, attention_bandwidth: of attention [FLOP/s, B/s].
+        attention_launch: per layer [s].
+        elementwise_launch: of norms, activations and cache writes, per layer [s].
+        weight_traffic_only: whether everything but weights and matrix arithmetic is free (theory).
+    """
+
+    linear_flops: float
+    linear_bandwidth: float
+    linear_launch: float
+    sharpness: float
+    row_tile: tuple[int, int]
+    attention_flops: float
+    attention_bandwidth: float
+    attention_launch: float
+    elementwise_launch: float
+    weight_traffic_only: bool
+
+
+def device_rates(device: Device, *, ideal: bool) -> Rates:
+    """The BF16 rates of a device; ``ideal`` drops every efficiency, launch time and traffic other than weights."""
+    peak, bandwidth = device.peak.bf16, device.memory.bandwidth
+    if ideal:
+        return Rates(peak, bandwidth, 0.0, math.inf, (1, 1), peak, bandwidth, 0.0, 0.0, weight_traffic_only=True)
+    linear, attention, elementwise = device.linear, device.attention, device.elementwise
+    return Rates(
+        linear_flops=linear.compute_efficiency * peak,
+        linear_bandwidth=linear.bandwidth_efficiency * bandwidth,
+        linear_launch=linear.launch,
+        sharpness=linear.sharpness,
+        row_tile=linear.row_tile,
+        attention_flops=attention.compute_efficiency * peak,
+        attention_bandwidth=attention.bandwidth_efficiency * bandwidth,
+        attention_launch=attention.launch,
+        elementwise_launch=elementwise.launch * elementwise.kernels_per_layer,
+        weight_traffic_only=False,
+    )
+
+
+def padded_rows(rows: ArrayLike, tile: tuple[int, int]) -> NDArray[np.int64]:
+    """Rows that the kernels compute when asked for ``rows``: whole tiles, and none for none."""
+    asked = np.asarray(rows, dtype=np.int64)
+    first, then = tile
+    in_one_tile = np.minimum(asked, 1) * first
+    return np.where(asked <= first, in_one_tile, -(-asked // then) * then)

@@ -1,0 +1,79 @@
+"""An acceptance source hands the verifier real arrays whose overlap is the acceptance that the user stated.
+
+Rows of p and q are built as p = α·c + (1−α)·a and q = α·c + (1−α)·b, where c has full support and a and b live on
+disjoint halves of the vocabulary. Then min(p, q) = α·c, so Σ min(p, q) = α exactly, and for α > 0 every token can be
+drafted and emitted. Whether a draft is accepted is the verifier's business; nothing here counts as "accepted".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def overlapping_rows(overlap: ArrayLike, vocabulary: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Random pairs (p, q), each of shape [len(overlap), vocabulary], with Σ min(p, q) equal to ``overlap``.
+
+    Args:
+        overlap: α per row, in [0, 1].
+        vocabulary: tokens per row, at least 2.
+        rng: decides the shapes of the rows.
+    """
+    alpha = np.asarray(overlap, dtype=np.float64)[:, None]
+    rows, half = len(alpha), vocabulary // 2
+    common = rng.dirichlet(np.ones(vocabulary), rows)
+    target_only, draft_only = np.zeros((2, rows, vocabulary))
+    target_only[:, :half] = rng.dirichlet(np.ones(half), rows)
+    draft_only[:, half:] = rng.dirichlet(np.ones(vocabulary - half), rows)
+    p: Floats = alpha * common + (1 - alpha) * target_only
+    q: Floats = alpha * common + (1 - alpha) * draft_only
+    return p, q
+
+
+class PositionAcceptance:
+    """Proposes drafts and scores them from one (p, q) pair per draft position, the same for every request.
+
+    Args:
+        conditional: P(position i accepted | all before it accepted), shape [K]; K is the longest draft asked for.
+        vocabulary: tokens per row.
+        rng: decides the shapes of the rows, which token-wise acceptance does not depend on.
+    """
+
+    def __init__(self, conditional: ArrayLike, vocabulary: int, rng: np.random.Generator) -> None:
+        self._conditional = np.asarray(conditional, dtype=np.float64)
+        self._vocabulary = vocabulary
+        # one more row of p: the bonus token's, for which no draft competes
+        p, q = overlapping_rows(np.append(self._conditional, 1.0), vocabulary, rng)
+        self._p, self._q = p, q[:-1]
+        self._draft_cdf = np.cumsum(self._q, axis=1)
+        self._draft_cdf /= self._draft_cdf[:, -1:]
+
+    def propose(self, uniforms: Floats) -> Ints:
+        """Draft tokens [B, K] drawn from q by inverse CDF with ``uniforms`` [B, K] in [0, 1)."""
+        drafts = np.empty(uniforms.shape, dtype=np.int64)
+        for position in range(uniforms.shape[1]):
+            drafts[:, position] = self._draft_cdf[position].searchsorted(uniforms[:, position], side="right")
+        return drafts
+
+    def score(self, draft: Ints) -> tuple[Floats, Floats]:
+        """The distributions (q [B, K, V], p [B, K+1, V]) that the drafts [B, K] were drawn from and are judged by."""
+        batch, num_draft = draft.shape
+        q = np.broadcast_to(self._q[:num_draft], (batch, num_draft, self._vocabulary))
+        p = np.broadcast_to(self._p[: num_draft + 1], (batch, num_draft + 1, self._vocabulary))
+        return q, p
+
+    def score_greedy(self, draft: Ints, uniforms: Floats) -> Ints:
+        """The target's argmax [B, K+1] at temperature 0: position i equals the draft with its conditional acceptance.
+
+        Args:
+            draft: draft tokens [B, K].
+            uniforms: [B, K] in [0, 1), deciding which positions match.
+        """
+        batch, num_draft = draft.shape
+        argmax = np.zeros((batch, num_draft + 1), dtype=np.int64)
+        matches = uniforms < self._conditional[:num_draft]
+        argmax[:, :num_draft] = np.where(matches, draft, (draft + 1) % self._vocabulary)
+        return argmax

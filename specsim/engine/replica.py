@@ -1,0 +1,226 @@
+"""One replica of the engine: schedule → draft → verify → commit, step after step, on simpy's clock."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import simpy
+from numpy.typing import NDArray
+
+from specsim.costs.step import StepCost
+from specsim.drafting.drafters import NO_PROMPTS, PromptWork, catch_up_tokens, draft_passes
+from specsim.engine.kv_cache import KVPool
+from specsim.engine.recorder import Recorder
+from specsim.engine.requests import RequestTable
+from specsim.engine.scheduler import Decodes, fit_chunks, fit_decodes
+from specsim.engine.speculator import Speculator
+from specsim.forward import Pass, attended
+from specsim.policies.observation import Observation
+from specsim.schema.speculation import DraftModel, EagleHead
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What bounds a step and the KV cache.
+
+    Attributes:
+        max_num_seqs: most requests admitted at once.
+        max_num_batched_tokens: most tokens in a step.
+        kv_tokens: size of the KV pool.
+        decode_only: prompts are already in the KV cache.
+    """
+
+    max_num_seqs: int
+    max_num_batched_tokens: int
+    kv_tokens: int
+    decode_only: bool
+
+
+class Replica:
+    """Serves requests of a table in order of arrival.
+
+    Args:
+        env: the clock.
+        table: all requests of the run.
+        limits: budgets.
+        cost: prices steps.
+        drafter: runs passes before each verify; None for no speculation.
+        policy: draft lengths per step.
+        speculator: drafts and verifies.
+        max_draft_tokens: the longest draft that the policy can ask for.
+        recorder: receives the facts.
+    """
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        table: RequestTable,
+        limits: Limits,
+        cost: StepCost,
+        drafter: DraftModel | EagleHead | None,
+        policy: Callable[[Observation, Any], tuple[Ints, Any]],
+        max_draft_tokens: int,
+        speculator: Speculator,
+        recorder: Recorder,
+    ) -> None:
+        self._env, self._table, self._limits, self._cost = env, table, limits, cost
+        self._drafter, self._policy, self._policy_state = drafter, policy, None
+        self._max_draft_tokens = max_draft_tokens
+        self._speculator, self._recorder = speculator, recorder
+        self._pool = KVPool(limits.kv_tokens)
+        self._waiting: deque[int] = deque()
+        self._prefilling: list[int] = []
+        self._decoding = np.zeros(0, dtype=np.int64)
+        self._done: dict[int, simpy.Event] = {}
+        self._work = env.event()
+        env.process(self._serve())
+
+    def send(self, request: int) -> simpy.Event:
+        """Queue a request now; the event succeeds when its last token is ready."""
+        self._table.arrival[request] = self._env.now
+        self._waiting.append(request)
+        self._done[request] = self._env.event()
+        if not self._work.triggered:
+            self._work.succeed()
+        return self._done[request]
+
+    def _serve(self) -> Generator[simpy.Event, None, None]:
+        while True:
+            if not (self._waiting or self._prefilling or len(self._decoding)):
+                self._work = self._env.event()
+                yield self._work
+            finished = yield from self._step()
+            for request in finished:
+                self._done.pop(request).succeed()
+            if finished:
+                yield self._env.timeout(0)  # clients answer a completion before the next step is scheduled
+
+    def _step(self) -> Generator[simpy.Event, None, list[int]]:
+        start = self._env.now
+        decodes, chunks = self._schedule()
+        counts = (
+            len(decodes.requests),
+            sum(chunks),
+            int(decodes.num_draft.sum()),
+            len(self._decoding) + len(self._prefilling),
+            len(self._waiting),
+            self._pool.reserved,
+        )
+        parts = self._price(decodes, chunks)
+        yield self._env.timeout(sum(parts))
+        self._recorder.step((start, self._env.now), parts, counts)
+        return [*self._commit_decodes(decodes), *self._commit_chunks(chunks)]
+
+    def _schedule(self) -> tuple[Decodes, list[int]]:
+        """The step's decodes, and the prompt tokens of the first requests that still have some."""
+        budget = self._limits.max_num_batched_tokens
+        if self._limits.decode_only:
+            self._decoding = np.append(self._decoding, self._admit(budget))
+            return self._schedule_decodes(), []
+        decodes = self._schedule_decodes()
+        budget -= decodes.num_tokens
+        unfinished = [self._remaining_prompt(request) for request in self._prefilling]
+        admitted = self._admit(budget - sum(unfinished))
+        self._prefilling += admitted.tolist()
+        return decodes, fit_chunks([*unfinished, *self._table.prompt_tokens[admitted].tolist()], budget)
+
+    def _remaining_prompt(self, request: int) -> int:
+        return int(self._table.prompt_tokens[request] - self._table.computed_prompt[request])
+
+    def _schedule_decodes(self) -> Decodes:
+        table, requests = self._table, self._decoding
+        context = int((table.prompt_tokens[requests] + table.emitted[requests]).sum())
+        observation = Observation(len(self._decoding), len(self._waiting), context)
+        num_draft, self._policy_state = self._policy(observation, self._policy_state)
+        return fit_decodes(self._decoding, num_draft, self._limits.max_num_batched_tokens)
+
+    def _admit(self, budget: int) -> Ints:
+        """Move requests out of the queue while sequences, token budget and KV pool allow; returns them."""
+        table, admitted = self._table, list[int]()
+        running = len(self._decoding) + len(self._prefilling)
+        while self._waiting and budget > 0 and running + len(admitted) < self._limits.max_num_seqs:
+            request = self._waiting[0]
+            if not self._pool.reserve(self._length(request)):
+                break
+            self._waiting.popleft()
+            self._speculator.admit(request)
+            table.admitted[request] = self._env.now
+            admitted.append(request)
+            budget -= 1 if self._limits.decode_only else int(table.prompt_tokens[request])
+        return np.array(admitted, dtype=np.int64)
+
+    def _length(self, request: int) -> int:
+        """KV tokens that a request can come to need."""
+        table = self._table
+        return int(table.prompt_tokens[request] + table.output_tokens[request]) + self._max_draft_tokens
+
+    def _price(self, decodes: Decodes, chunks: list[int]) -> tuple[float, ...]:
+        requests, num_draft = decodes
+        table = self._table
+        context = table.prompt_tokens[requests] + table.emitted[requests]
+        prompts, finishing = self._prompt_work(chunks)
+        queries, keys = 1 + num_draft, context + num_draft
+        target_pass = Pass(
+            tokens=decodes.num_tokens + prompts.tokens,
+            logit_rows=decodes.num_tokens + finishing,
+            sequences=len(requests) + prompts.sequences,
+            context_tokens=int(keys.sum()) + prompts.context_tokens,
+            query_context=int((queries * keys - num_draft * queries // 2).sum()) + prompts.query_context,
+        )
+        if self._drafter is None:
+            return self._cost.price(target_pass)
+        passes = draft_passes(self._drafter, num_draft, table.catch_up[requests], context, prompts)
+        return self._cost.price(target_pass, passes)
+
+    def _prompt_work(self, chunks: list[int]) -> tuple[PromptWork, int]:
+        """The sums of the prompt chunks, and how many of them end their prompt."""
+        if not chunks:
+            return NO_PROMPTS, 0
+        requests = self._prefilling[: len(chunks)]
+        ends = [int(self._table.computed_prompt[r]) + chunk for r, chunk in zip(requests, chunks, strict=True)]
+        pairs = sum(attended(chunk, end) for chunk, end in zip(chunks, ends, strict=True))
+        finishing = sum(end == self._table.prompt_tokens[r] for r, end in zip(requests, ends, strict=True))
+        return PromptWork(sum(chunks), len(chunks), sum(ends), pairs), int(finishing)
+
+    def _commit_decodes(self, decodes: Decodes) -> list[int]:
+        requests, num_draft = decodes
+        if not len(requests):
+            return []
+        table = self._table
+        positions = table.emitted[requests]
+        num_out = self._speculator.verify(requests, positions, num_draft)
+        emitted = np.minimum(num_out, table.output_tokens[requests] - positions)
+        if self._drafter is not None:
+            table.catch_up[requests] = catch_up_tokens(self._drafter, num_out - 1, num_draft)
+        self._recorder.rounds(requests, num_draft, num_out - 1, emitted, from_prompt=False)
+        return self._finish(table.emit(requests, emitted, self._env.now))
+
+    def _commit_chunks(self, chunks: list[int]) -> list[int]:
+        if not chunks:
+            return []
+        table, requests = self._table, np.array(self._prefilling[: len(chunks)], dtype=np.int64)
+        table.computed_prompt[requests] += chunks
+        complete = requests[table.computed_prompt[requests] == table.prompt_tokens[requests]]
+        if not len(complete):
+            return []
+        self._prefilling = [r for r in self._prefilling if table.computed_prompt[r] < table.prompt_tokens[r]]
+        self._decoding = np.append(self._decoding, complete)
+        ones, zeros = np.ones_like(complete), np.zeros_like(complete)
+        self._recorder.rounds(complete, zeros, zeros, ones, from_prompt=True)
+        return self._finish(table.emit(complete, ones, self._env.now))
+
+    def _finish(self, done: Ints) -> list[int]:
+        if not len(done):
+            return []
+        self._decoding = self._decoding[~np.isin(self._decoding, done)]
+        finished: list[int] = done.tolist()
+        for request in finished:
+            self._pool.release(self._length(request))
+            self._speculator.release(request)
+        return finished

@@ -1,0 +1,96 @@
+"""Draft and verify for a batch of requests: the one place where drafts become tokens.
+
+The verifier of ``specsim.verification`` is called once per decode step on the step's arrays, and what it returns is
+what the requests receive.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim import verification
+from specsim.rng import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, NUM_LANES, request_uniforms
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class AcceptanceSource(Protocol):
+    """Proposes drafts and scores those kept, as ``drafting.acceptance`` describes."""
+
+    def propose(self, uniforms: Floats) -> Ints:
+        """Draft tokens [B, K]."""
+
+    def score(self, draft: Ints) -> tuple[Floats, Floats]:
+        """(q [B, K, V], p [B, K+1, V])."""
+
+    def score_greedy(self, draft: Ints, uniforms: Floats) -> Ints:
+        """The target's argmax [B, K+1]."""
+
+
+class Speculator:
+    """Runs draft → verify with uniforms that belong to requests and output positions, not to batches.
+
+    Args:
+        source: where drafts and distributions come from.
+        greedy: whether the greedy verifier runs (temperature 0).
+        seed, replication: name the streams.
+        num_slots: most requests admitted at once.
+        num_positions: longest output plus the longest draft.
+    """
+
+    def __init__(
+        self,
+        source: AcceptanceSource,
+        *,
+        greedy: bool,
+        seed: int,
+        replication: int,
+        num_slots: int,
+        num_positions: int,
+    ) -> None:
+        self._source = source
+        self._greedy = greedy
+        self._stream = (seed, replication)
+        self._uniforms = np.zeros((NUM_LANES, num_slots, num_positions))
+        self._by_lane = self._uniforms.reshape(NUM_LANES, -1)
+        self._free_slots = list(range(num_slots))[::-1]
+        self._row_start: dict[int, int] = {}
+
+    def admit(self, request: int) -> None:
+        """Draw a request's uniforms."""
+        slot = self._free_slots.pop()
+        num_positions = self._uniforms.shape[2]
+        self._uniforms[:, slot] = request_uniforms(*self._stream, request, num_positions).T
+        self._row_start[request] = slot * num_positions
+
+    def release(self, request: int) -> None:
+        """Forget a finished request's uniforms."""
+        self._free_slots.append(self._row_start.pop(request) // self._uniforms.shape[2])
+
+    def verify(self, requests: Ints, positions: Ints, num_draft: Ints) -> Ints:
+        """One round for each request: draft, verify, and return the tokens it yields, accepted + 1.
+
+        Args:
+            requests: request numbers [B].
+            positions: output position at which each round starts [B].
+            num_draft: drafts per request [B].
+        """
+        starts = np.fromiter(map(self._row_start.__getitem__, requests.tolist()), np.int64, len(requests)) + positions
+        longest = int(num_draft.max(initial=0))
+        cells = starts[:, None] + np.arange(longest)
+        draft = self._source.propose(self._by_lane[LANE_DRAFT].take(cells))
+        accept = self._by_lane[LANE_ACCEPT].take(cells)
+        if self._greedy:
+            argmax = self._source.score_greedy(draft, accept)
+            return verification.verify_greedy(draft, argmax, num_draft)[1]
+        q, p = self._source.score(draft)
+        final = self._by_lane[LANE_FINAL].take(starts)
+        # the source's rows are valid by construction (tested), so the per-call validation is left out
+        verified = verification.verify_chain(
+            draft, q, p, num_draft, accept_uniforms=accept, final_uniforms=final, validate=False
+        )
+        return verified[1]

@@ -1,0 +1,30 @@
+"""What one forward pass computes, in the few sums its cost depends on. Neutral between drafting, engine and costs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Pass(NamedTuple):
+    """One forward pass over a batch.
+
+    Attributes:
+        tokens: query tokens in all sequences.
+        logit_rows: tokens whose logits are computed.
+        sequences: requests that take part.
+        context_tokens: Σ over sequences of the KV entries read; each is read once, whatever the number of queries.
+        query_context: Σ over query tokens of the KV entries each attends to.
+        fused_tokens: tokens whose hidden states, taken from the target, a drafter fuses first.
+    """
+
+    tokens: int
+    logit_rows: int
+    sequences: int
+    context_tokens: int
+    query_context: int
+    fused_tokens: int = 0
+
+
+def attended(queries: int, context: int) -> int:
+    """KV entries attended to by the last ``queries`` of ``context`` tokens under a causal mask, summed over queries."""
+    return queries * context - queries * (queries - 1) // 2

@@ -1,0 +1,60 @@
+"""What every input model shares: closed and frozen, with quantities that demand a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+)
+
+from specsim import units
+
+
+class Input(BaseModel):
+    """A part of a user's file: unknown keys are refused and values never change afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+
+
+def _quantity(dimension: Mapping[str, float], example: str, *, positive: bool) -> tuple[Any, ...]:
+    def read(value: object) -> float:
+        number = units.parse(value, dimension)
+        if positive and number == 0:
+            raise ValueError(f"must be more than zero; write for example '{example}'")
+        return number
+
+    def write(value: float) -> str:
+        return units.format_exact(value, dimension)
+
+    pattern = r"^\s*[0-9.eE+-]+\s*(" + "|".join(dimension) + r")\s*$"
+    return (
+        BeforeValidator(read),
+        PlainSerializer(write),
+        WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]}),
+    )
+
+
+Bytes = Annotated[float, *_quantity(units.BYTES, "80 GiB", positive=True)]
+Bandwidth = Annotated[float, *_quantity(units.BANDWIDTH, "3.35 TB/s", positive=True)]
+Compute = Annotated[float, *_quantity(units.COMPUTE, "989 TFLOP/s", positive=True)]
+Duration = Annotated[float, *_quantity(units.TIME, "20 ms", positive=False)]
+Rate = Annotated[float, *_quantity(units.RATE, "4 requests/s", positive=True)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1, strict=True)]
+
+
+def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
+    if list(values) != sorted(set(values)):
+        raise ValueError("must ascend, each value once; write for example [1, 8, 64]")
+    return values
+
+
+AscendingCounts = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(_ascending)]

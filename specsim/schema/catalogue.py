@@ -1,0 +1,59 @@
+"""Finds the files that ship with specsim, by name, in a checkout or in an installed wheel."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+from specsim.errors import InputError, Problem
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+ROOT = _PACKAGE / "_data" if (_PACKAGE / "_data").is_dir() else _PACKAGE.parent
+
+# kind → (folder, file ending, the command that lists it)
+KINDS = {
+    "scenario": (ROOT / "scenarios", ".yaml", "specsim list scenarios"),
+    "device": (ROOT / "hardware", ".yaml", "specsim list hardware"),
+    "engine": (ROOT / "hardware" / "engines", ".yaml", "specsim list engines"),
+    "model": (ROOT / "scenarios" / "models", ".json", "specsim list models"),
+    "lengths": (ROOT / "scenarios" / "lengths", ".csv", "specsim list lengths"),
+}
+
+
+def names(kind: str) -> list[str]:
+    """The catalogue names of one kind, sorted."""
+    folder, ending, _ = KINDS[kind]
+    return sorted(path.name.removesuffix(ending) for path in folder.glob(f"*{ending}"))
+
+
+def find(kind: str, reference: str, folders: Sequence[Path], *, where: str, path: str) -> Path:
+    """The file that ``reference`` means: a path if it looks like one, else a catalogue name.
+
+    Args:
+        kind: one of KINDS.
+        reference: what the user wrote.
+        folders: where a relative path is looked for, in this order.
+        where, path: the place that holds the reference, for the message.
+
+    Raises:
+        InputError: when there is no such file or name.
+    """
+    folder, ending, command = KINDS[kind]
+    looks_like_path = (
+        "/" in reference or "\\" in reference or Path(reference).suffix in {".yaml", ".yml", ".json", ".csv"}
+    )
+    if looks_like_path:
+        for start in folders:
+            if (start / reference).is_file():
+                return (start / reference).resolve()
+        tried = " and ".join(str(start) for start in dict.fromkeys(folders))
+        remedy = f"no such file (looked in {tried}); correct the path or write a catalogue name ({command})"
+        raise InputError([Problem(where, path, repr(reference), remedy)])
+    if (folder / f"{reference}{ending}").is_file():
+        return folder / f"{reference}{ending}"
+    known = names(kind)
+    close = difflib.get_close_matches(reference, known, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    remedy = f"no {kind} of that name; {hint}known: {', '.join(known)}; or give the path of a file"
+    raise InputError([Problem(where, path, repr(reference), remedy)])

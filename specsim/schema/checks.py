@@ -1,0 +1,75 @@
+"""Contradictions among the parts of a scenario that no single part can see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from specsim.errors import Problem
+from specsim.schema.hardware import Device
+from specsim.schema.model import ModelConfig
+from specsim.schema.scenario import Deployment, Scenario
+from specsim.schema.speculation import DraftModel, EagleHead
+
+
+def contradictions(scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig) -> list[Problem]:
+    """Every contradiction, with paths inside the scenario; ``where`` is left to the caller."""
+    return [
+        *_devices(scenario.deployment, device),
+        *_tensor_parallel(scenario.deployment, target, "the target"),
+        *_tensor_parallel(scenario.deployment, drafter, "the drafter"),
+        *_vocabularies(scenario.speculation.drafter, target, drafter),
+    ]
+
+
+def _problem(path: str, value: object, remedy: str) -> Problem:
+    return Problem("", path, repr(value), remedy)
+
+
+def _devices(deployment: Deployment, device: Device) -> Iterator[Problem]:
+    group, path = deployment.tensor_parallel, "deployment.tensor_parallel"
+    if deployment.num_devices != group:
+        remedy = (
+            f"must equal tensor_parallel ({group}): one replica is simulated; several replicas are not supported yet"
+        )
+        yield _problem("deployment.num_devices", deployment.num_devices, remedy)
+    most = device.interconnect.max_devices
+    if group > most:
+        yield _problem(path, group, f"{device.name} links at most {most} devices; write at most {most}")
+    elif group > 1 and not deployment.ideal and group not in device.allreduce.efficiency:
+        known = ", ".join(map(str, sorted(device.allreduce.efficiency)))
+        remedy = f"{device.name} has no all-reduce figures for {group} devices; write 1 or one of {known}"
+        yield _problem(path, group, remedy)
+
+
+def _tensor_parallel(deployment: Deployment, model: ModelConfig, who: str) -> Iterator[Problem]:
+    group = deployment.tensor_parallel
+    sizes = {
+        "attention heads": model.num_attention_heads,
+        "key-value heads": model.num_key_value_heads,
+        "intermediate_size": model.intermediate_size,
+    }
+    uneven = [f"{size} {name}" for name, size in sizes.items() if size % group]
+    if uneven:
+        remedy = f"does not divide {who}'s {' and '.join(uneven)}; write a common divisor"
+        yield _problem("deployment.tensor_parallel", group, remedy)
+
+
+def _vocabularies(drafter: DraftModel | EagleHead, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
+    path, mapped = "speculation.drafter.vocabulary_map", drafter.vocabulary_map
+    if mapped == "prefix":
+        return
+    if model.vocab_size != target.vocab_size:
+        remedy = (
+            f"the drafter's vocabulary has {model.vocab_size} tokens and the target's {target.vocab_size}, so "
+            "token-level verification is undefined; use a drafter of the target's tokenizer"
+        )
+        if isinstance(drafter, DraftModel):
+            remedy += ", or 'vocabulary_map: prefix' if one is the other padded"
+        yield _problem(path, mapped, remedy)
+    smaller = model.draft_vocab_size not in (None, target.vocab_size)
+    if smaller and mapped != "d2t":
+        remedy = (
+            f"the head scores {model.draft_vocab_size} of the target's {target.vocab_size} tokens; "
+            "write 'vocabulary_map: d2t' if it ships its id table"
+        )
+        yield _problem(path, mapped, remedy)

@@ -1,0 +1,145 @@
+"""Devices and engines: what the silicon and the serving software can do, every number with its source.
+
+A device knows nothing of models, batches or speculation; an engine profile knows nothing of the silicon beneath it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from specsim.schema.base import Bandwidth, Bytes, Compute, Count, Duration, Fraction, Input
+
+Precision = Literal["bf16", "fp8", "int8"]
+Efficiency = Annotated[float, Field(gt=0, le=1.5)]
+Sharpness = Annotated[float, Field(gt=0)]
+
+
+class Source(Input):
+    """Where a number comes from."""
+
+    kind: Literal["vendor", "measured", "assumed"]
+    """vendor: a datasheet; measured: fitted to or read off measurements; assumed: carried over, with the reason."""
+    reference: Annotated[str, Field(min_length=10)]
+
+
+class Sourced(Input):
+    """An input whose every number is covered by an entry of ``sources``."""
+
+    name: Annotated[str, Field(min_length=1)]
+    """What people call it."""
+    sources: dict[str, Source]
+    """Dotted field path → source; a path covers everything below it."""
+
+    @model_validator(mode="after")
+    def _every_number_has_a_source(self) -> Sourced:
+        paths = set(_number_paths(self.model_dump(exclude={"sources", "name"})))
+        bare = sorted(path for path in paths if not any(_covers(key, path) for key in self.sources))
+        stray = sorted(key for key in self.sources if not any(_covers(key, path) for path in paths))
+        if bare:
+            raise ValueError(f"no number without a source; add to 'sources': {', '.join(bare)}")
+        if stray:
+            raise ValueError(f"'sources' names fields that do not exist: {', '.join(stray)}")
+        return self
+
+
+def _number_paths(value: object, path: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _number_paths(item, f"{path}.{key}" if path else str(key))
+    elif value is not None:
+        yield path
+
+
+def _covers(key: str, path: str) -> bool:
+    return path == key or path.startswith(key + ".")
+
+
+class Memory(Input):
+    """Device memory, per device."""
+
+    capacity: Bytes
+    bandwidth: Bandwidth
+
+
+class Peak(Input):
+    """Dense matrix peaks, per device; a precision the device lacks is left out."""
+
+    bf16: Compute
+    fp8: Compute | None = None
+    int8: Compute | None = None
+
+
+class Interconnect(Input):
+    """The link among the devices of one server."""
+
+    bandwidth: Bandwidth
+    """Per direction and device."""
+    max_devices: Count
+
+
+class LinearKernels(Input):
+    """t = launch + ((F / (f·peak))^n + (B / (b·bandwidth))^n)^(1/n) for each matrix product."""
+
+    launch: Duration
+    compute_efficiency: Efficiency
+    bandwidth_efficiency: Efficiency
+    sharpness: Sharpness
+    """n; large values approach the hard maximum."""
+    row_tile: tuple[Count, Count]
+    """Rows are padded up to the first value while they fit it, above it to multiples of the second."""
+
+
+class AttentionKernels(Input):
+    """t = launch + F / (f·peak) + B / (b·bandwidth) for a layer's attention over the whole batch."""
+
+    launch: Duration
+    compute_efficiency: Efficiency
+    bandwidth_efficiency: Efficiency
+
+
+class ElementwiseKernels(Input):
+    """Norms, activations, rotary embedding and cache writes."""
+
+    launch: Duration
+    kernels_per_layer: Annotated[int, Field(ge=0)]
+
+
+class AllReduce(Input):
+    """t = (launch^q + (2(n−1)/n · bytes / (e·link bandwidth))^q)^(1/q) for a group of n devices."""
+
+    launch: Duration
+    efficiency: dict[Count, Efficiency]
+    sharpness: dict[Count, Sharpness]
+
+
+class Device(Sourced):
+    """One accelerator."""
+
+    memory: Memory
+    peak: Peak
+    interconnect: Interconnect
+    linear: LinearKernels
+    attention: AttentionKernels
+    elementwise: ElementwiseKernels
+    allreduce: AllReduce
+
+
+class Engine(Sourced):
+    """What the serving software adds to the silicon's time, and the limits it sets."""
+
+    max_num_seqs: Count
+    """Most requests in one step."""
+    max_num_batched_tokens: Count
+    """Most tokens (prompt chunks, decodes and drafts) in one step."""
+    memory_fraction: Annotated[Fraction, Field(gt=0)]
+    """Share of device memory that the engine uses."""
+    activation_reserve: Bytes
+    """Memory kept for activations, graphs and buffers, per device."""
+    host_time_per_step: Duration
+    host_time_per_sequence: Duration
+    host_time_per_draft_pass: Duration
+    host_time_per_verified_row: Duration
+    """Logits, sampling and bookkeeping per verified token row."""

@@ -1,0 +1,145 @@
+"""From a scenario's name to everything it refers to, read and checked, or one error that lists every problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from specsim.errors import InputError, Problem
+from specsim.schema import catalogue, checks, documents, problems
+from specsim.schema.hardware import Device, Engine
+from specsim.schema.model import ModelConfig
+from specsim.schema.scenario import Scenario
+
+Model = TypeVar("Model", bound=BaseModel)
+Result = TypeVar("Result")
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A scenario and the files it refers to, read and checked.
+
+    Attributes:
+        scenario: the resolved scenario: extends and overrides applied, defaults filled in.
+        device, engine, target, drafter: what its names refer to.
+        lengths_file: the quantile table or trace, where the workload refers to one.
+        files: every file read, by what it was read for.
+    """
+
+    scenario: Scenario
+    device: Device
+    engine: Engine
+    target: ModelConfig
+    drafter: ModelConfig
+    lengths_file: Path | None
+    files: dict[str, Path]
+
+
+# what a scenario refers to: name → (path of the reference in the scenario, catalogue kind)
+REFERENCES = {
+    "device": ("deployment.device", "device"),
+    "engine": ("deployment.engine", "engine"),
+    "target": ("deployment.target", "model"),
+    "drafter": ("speculation.drafter.model", "model"),
+    "lengths": ("workload.lengths.table", "lengths"),
+    "trace": ("workload.lengths.file", "lengths"),
+}
+
+
+class _Gathered:
+    """Runs steps that may fail and keeps every problem, so that the user hears of all of them at once."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def attempt(self, step: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result | None:
+        try:
+            return step(*args, **kwargs)
+        except InputError as error:
+            self.problems.extend(error.problems)
+            return None
+
+
+def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
+    """Read, resolve and check a scenario.
+
+    Args:
+        reference: catalogue name or path of a scenario file.
+        overrides: ``path.to.key=value`` assignments, applied in order.
+
+    Raises:
+        InputError: listing every problem in the scenario and in the files it refers to.
+    """
+    path = catalogue.find("scenario", reference, [Path.cwd()], where="scenario", path="")
+    data, scenario_files = documents.read_with_extends(path)
+    gathered = _Gathered()
+    overridden = [gathered.attempt(documents.override, data, item) for item in overrides]
+    place = _Place(str(path), tuple(key for key in overridden if key))
+
+    scenario = gathered.attempt(_validated, Scenario, data, place)
+    folders = [*(file.parent for file in scenario_files), Path.cwd()]
+    files = {name: file for name in REFERENCES if (file := gathered.attempt(_referenced, name, data, folders, place))}
+    device = gathered.attempt(_read, Device, files.get("device"))
+    engine = gathered.attempt(_read, Engine, files.get("engine"))
+    target = gathered.attempt(_read, ModelConfig, files.get("target"))
+    drafter = gathered.attempt(_read, ModelConfig, files.get("drafter"))
+    if scenario and device and target and drafter:
+        found = checks.contradictions(scenario, device, target, drafter)
+        gathered.problems.extend(Problem(place.of(p.path), p.path, p.value, p.remedy) for p in found)
+    if gathered.problems or not (scenario and device and engine and target and drafter):
+        raise InputError(dict.fromkeys(gathered.problems))
+    all_files = {"scenario": path} | {f"extends {file.stem}": file for file in scenario_files[1:]} | files
+    return Inputs(scenario, device, engine, target, drafter, files.get("lengths") or files.get("trace"), all_files)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Tells whether a path of the scenario came from its file or from an override."""
+
+    file: str
+    overridden: tuple[str, ...]
+
+    def of(self, path: str) -> str:
+        for key in self.overridden:
+            if path == key or path.startswith((key + ".", key + "[")):
+                return f"--set {key}"
+        return self.file
+
+
+def _validated(model: type[Model], data: dict[str, Any], place: _Place) -> Model:
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        found = problems.from_validation(error, model, place.file)
+        raise InputError(Problem(place.of(p.path), p.path, p.value, p.remedy) for p in found) from None
+
+
+def _read(model: type[Model], file: Path | None) -> Model | None:
+    return None if file is None else _validated(model, documents.read_mapping(file), _Place(str(file), ()))
+
+
+def _referenced(name: str, data: dict[str, Any], folders: Sequence[Path], place: _Place) -> Path | None:
+    path, kind = REFERENCES[name]
+    value: Any = data
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(value, str):
+        return None  # missing or of another type: the scenario's own validation says so
+    return catalogue.find(kind, value, folders, where=place.of(path), path=path)
+
+
+def read_device(reference: str) -> Device:
+    """A device by catalogue name or path."""
+    file = catalogue.find("device", reference, [Path.cwd()], where="device", path="")
+    return _validated(Device, documents.read_mapping(file), _Place(str(file), ()))
+
+
+def read_model(reference: str) -> ModelConfig:
+    """A model by catalogue name or path of its config.json."""
+    file = catalogue.find("model", reference, [Path.cwd()], where="model", path="")
+    return _validated(ModelConfig, documents.read_mapping(file), _Place(str(file), ()))

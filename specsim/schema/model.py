@@ -1,0 +1,125 @@
+"""Transformer dimensions, read from a Hugging Face ``config.json``, and the parameter counts that follow from them.
+
+Knows nothing of devices or time. Architectures whose cost the simulator does not model yet are refused, never
+approximated.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Size = Annotated[int, Field(ge=1, strict=True)]
+
+EXPERT_COUNT_KEYS = ("num_experts", "num_local_experts", "n_routed_experts")
+GATED_FAMILIES = ("llama", "qwen2", "qwen3", "mistral", "gemma", "gemma2", "gemma3_text", "phi3", "eagle")
+TWO_MATRIX_FAMILIES = ("gpt2", "gpt_neox", "opt", "starcoder2", "falcon", "phi", "mpt", "bloom", "nemotron")
+
+
+class ModelConfig(BaseModel):
+    """The dimensions of one dense transformer. Keys that set no dimension (rope, token ids, …) are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=())
+
+    model_type: str
+    hidden_size: Size
+    num_hidden_layers: Size
+    num_attention_heads: Size
+    num_key_value_heads: Size
+    head_dim: Size
+    intermediate_size: Size
+    vocab_size: Size
+    tie_word_embeddings: bool = False
+    attention_bias: bool = False
+    mlp_matrices: Literal[2, 3]
+    max_position_embeddings: Size | None = None
+    draft_vocab_size: Size | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_what_configs_leave_out(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict):
+            return raw
+        _refuse_unsupported(raw)
+        filled = {key: value for key, value in raw.items() if value is not None}
+        heads, hidden = filled.get("num_attention_heads"), filled.get("hidden_size")
+        if "num_key_value_heads" not in filled and heads is not None:
+            filled["num_key_value_heads"] = heads
+        if "head_dim" not in filled and isinstance(heads, int) and isinstance(hidden, int) and heads > 0:
+            filled["head_dim"] = hidden // heads
+        if "mlp_matrices" not in filled:
+            filled["mlp_matrices"] = _mlp_matrices(filled)
+        return filled
+
+    @model_validator(mode="after")
+    def _heads_fit(self) -> ModelConfig:
+        if self.num_attention_heads % self.num_key_value_heads:
+            raise ValueError(
+                f"num_attention_heads {self.num_attention_heads} must be a multiple of num_key_value_heads "
+                f"{self.num_key_value_heads}"
+            )
+        return self
+
+    @property
+    def query_size(self) -> int:
+        """Width of all query heads together."""
+        return self.num_attention_heads * self.head_dim
+
+    @property
+    def kv_size(self) -> int:
+        """Width of all key heads together (and of all value heads)."""
+        return self.num_key_value_heads * self.head_dim
+
+    @property
+    def logits_size(self) -> int:
+        """Rows of the LM head: the draft vocabulary where a head has its own."""
+        return self.draft_vocab_size or self.vocab_size
+
+    @property
+    def layer_parameters(self) -> int:
+        """Matrix parameters of one layer."""
+        attention = self.hidden_size * (2 * self.query_size + 2 * self.kv_size)
+        return attention + self.mlp_matrices * self.hidden_size * self.intermediate_size
+
+    @property
+    def num_parameters(self) -> int:
+        """All parameters: matrices, embedding, LM head unless tied, norms, attention biases."""
+        biases = (self.query_size + 2 * self.kv_size) if self.attention_bias else 0
+        layer = self.layer_parameters + 2 * self.hidden_size + biases
+        embedding = self.vocab_size * self.hidden_size
+        head = 0 if self.tie_word_embeddings else self.logits_size * self.hidden_size
+        return self.num_hidden_layers * layer + embedding + head + self.hidden_size
+
+
+def _refuse_unsupported(raw: dict[str, Any]) -> None:
+    """Raise for architectures that would be priced wrongly; the cost model gains them one by one."""
+    if any((raw.get(key) or 0) > 1 for key in EXPERT_COUNT_KEYS):
+        raise ValueError("mixture-of-experts models are not supported yet; use a dense model")
+    if raw.get("kv_lora_rank") is not None:
+        raise ValueError(
+            "multi-head latent attention (MLA) is not supported yet; use a model with grouped-query attention"
+        )
+    if "text_config" in raw:
+        raise ValueError(
+            "nested 'text_config' models (multimodal, hybrid) are not supported yet; use a dense text model"
+        )
+    if "linear_attention" in (raw.get("layer_types") or ()) or raw.get("ssm_state_size") is not None:
+        raise ValueError("linear-attention and state-space layers are not supported yet; use a dense model")
+    windowed = "sliding_attention" in (raw.get("layer_types") or ())
+    if windowed or (raw.get("sliding_window") and raw.get("use_sliding_window", True)):
+        raise ValueError("sliding-window attention is not supported yet; use a model with full attention")
+    if raw.get("quantization_config") is not None:
+        raise ValueError("quantised checkpoints are not supported yet; use the BF16 checkpoint's config.json")
+
+
+def _mlp_matrices(raw: dict[str, Any]) -> int:
+    family = str(raw.get("model_type", ""))
+    if family in GATED_FAMILIES:
+        return 3
+    if family in TWO_MATRIX_FAMILIES:
+        return 2
+    raise ValueError(
+        f'cannot tell whether model_type {family!r} has a gated MLP; add "mlp_matrices": 3 (SwiGLU: gate, up, down) '
+        'or "mlp_matrices": 2 (up, down) to the file'
+    )

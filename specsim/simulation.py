@@ -1,0 +1,172 @@
+"""The composition root: turns a scenario's inputs into objects and runs them. Knows no file formats and no statistics."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import simpy
+
+from specsim.costs.memory import MemoryPlan, memory_plan
+from specsim.costs.passes import ForwardShape, PassCost, drafter_shape, target_shape
+from specsim.costs.step import StepCost
+from specsim.drafting.acceptance import PositionAcceptance
+from specsim.engine.clients import closed_loop, open_loop
+from specsim.engine.recorder import Recorder
+from specsim.engine.replica import Limits, Replica
+from specsim.engine.requests import RequestTable
+from specsim.engine.speculator import Speculator
+from specsim.errors import InfeasibleError, Problem
+from specsim.policies.static import Static
+from specsim.records import RunRecords
+from specsim.rng import stream
+from specsim.schema.load import Inputs
+from specsim.schema.workload import ClosedLoop, FixedLengths, Load, TraceLengths
+from specsim.workload.arrivals import poisson_arrivals
+from specsim.workload.lengths import Lengths, fixed_lengths, resampled_lengths, table_lengths
+from specsim.workload.quantiles import JointQuantiles, read_table
+from specsim.workload.traces import read_azure_trace
+
+
+class Simulation:
+    """A deployment under a workload, ready to run at any load, draft length and replication.
+
+    Args:
+        inputs: the scenario and what it refers to.
+
+    Raises:
+        InputError: when the file of lengths is malformed.
+        InfeasibleError: when the weights do not fit.
+    """
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
+        deployment, speculation = inputs.scenario.deployment, inputs.scenario.speculation
+        self.target: ForwardShape = target_shape(inputs.target, deployment.tensor_parallel)
+        self.drafter: ForwardShape = drafter_shape(speculation.drafter, inputs.drafter, deployment.tensor_parallel)
+        self._observed = _observed_lengths(inputs)
+        self._step_cost = cache(self._make_step_cost)
+        self.memory = cache(self._make_memory_plan)
+
+    def run(
+        self,
+        load: Load,
+        *,
+        num_draft_tokens: int,
+        num_requests: int,
+        replication: int,
+    ) -> RunRecords:
+        """Simulate one run; the same arguments give the same records, byte for byte.
+
+        Args:
+            load: closed loop or Poisson arrivals.
+            num_draft_tokens: draft tokens per verify; 0 runs without a drafter.
+            num_requests: how many requests are sent.
+            replication: names the streams of lengths, arrivals and luck; equal numbers are paired.
+
+        Raises:
+            InfeasibleError: when a request could never be served.
+        """
+        scenario, engine = self.inputs.scenario, self.inputs.engine
+        lengths = self.lengths(num_requests, replication)
+        self._check_longest(lengths, num_draft_tokens)
+        env = simpy.Environment()
+        table = RequestTable(lengths.prompt, lengths.output)
+        recorder = Recorder()
+        replica = Replica(
+            env,
+            table,
+            Limits(
+                max_num_seqs=engine.max_num_seqs,
+                max_num_batched_tokens=engine.max_num_batched_tokens,
+                kv_tokens=self.memory(num_draft_tokens > 0).kv_tokens,
+                decode_only=scenario.workload.decode_only,
+            ),
+            self._step_cost(num_draft_tokens > 0),
+            scenario.speculation.drafter if num_draft_tokens else None,
+            Static(num_draft_tokens),
+            num_draft_tokens,
+            self._speculator(lengths, num_draft_tokens, replication),
+            recorder,
+        )
+        if isinstance(load, ClosedLoop):
+            closed_loop(env, replica, num_requests, load.concurrency)
+        else:
+            rng = stream(scenario.seed, "arrivals", replication)
+            open_loop(env, replica, poisson_arrivals(num_requests, load.rate, rng))
+        env.run()
+        return recorder.records(table)
+
+    def lengths(self, num_requests: int, replication: int) -> Lengths:
+        """The lengths of the first requests of a replication."""
+        stated = self.inputs.scenario.workload.lengths
+        rng = stream(self.inputs.scenario.seed, "lengths", replication)
+        if isinstance(stated, FixedLengths):
+            return fixed_lengths(num_requests, stated.prompt_tokens, stated.output_tokens)
+        if isinstance(self._observed, JointQuantiles):
+            return table_lengths(num_requests, self._observed, rng)
+        assert self._observed is not None  # noqa: S101 - fixed lengths are the only ones without a file
+        return resampled_lengths(num_requests, self._observed, rng)
+
+    def _speculator(self, lengths: Lengths, num_draft_tokens: int, replication: int) -> Speculator:
+        speculation, seed = self.inputs.scenario.speculation, self.inputs.scenario.seed
+        source = PositionAcceptance(
+            speculation.acceptance.conditional(num_draft_tokens),
+            speculation.acceptance.vocabulary,
+            stream(seed, "distributions"),
+        )
+        return Speculator(
+            source,
+            greedy=speculation.greedy,
+            seed=seed,
+            replication=replication,
+            num_slots=min(self.inputs.engine.max_num_seqs, len(lengths.output)),
+            num_positions=int(lengths.output.max()) + num_draft_tokens,
+        )
+
+    def _make_step_cost(self, speculating: bool) -> StepCost:
+        deployment, engine = self.inputs.scenario.deployment, self.inputs.engine
+        # a drafter may catch up with one step's tokens while it takes in another step's prompt chunks
+        largest = {self.target: engine.max_num_batched_tokens, self.drafter: 2 * engine.max_num_batched_tokens}
+        target, drafter = (
+            PassCost(shape, self.inputs.device, ideal=deployment.ideal, max_tokens=tokens)
+            for shape, tokens in largest.items()
+        )
+        return StepCost(target, drafter if speculating else None, None if deployment.ideal else engine)
+
+    def _make_memory_plan(self, speculating: bool) -> MemoryPlan:
+        return memory_plan(
+            self.inputs.device,
+            self.inputs.engine,
+            self.target,
+            self.drafter if speculating else None,
+            where=str(self.inputs.files["scenario"]),
+        )
+
+    def _check_longest(self, lengths: Lengths, num_draft_tokens: int) -> None:
+        """A request that can never be served ends the run before it starts."""
+        longest = int((lengths.prompt + lengths.output).max())
+        where, problems = str(self.inputs.files["scenario"]), []
+        pool, positions = self.memory(num_draft_tokens > 0).kv_tokens, self.inputs.target.max_position_embeddings
+        if longest + num_draft_tokens > pool:
+            remedy = (
+                f"the KV pool holds {pool} tokens, fewer than the longest request with its drafts "
+                f"({longest} + {num_draft_tokens}); use more devices, a larger device or shorter requests"
+            )
+            problems.append(Problem(where, "workload.lengths", f"{longest} tokens", remedy))
+        if positions is not None and longest > positions:
+            remedy = f"the target takes at most {positions} tokens (max_position_embeddings); use shorter requests"
+            problems.append(Problem(where, "workload.lengths", f"{longest} tokens", remedy))
+        if problems:
+            raise InfeasibleError(problems)
+
+
+def _observed_lengths(inputs: Inputs) -> JointQuantiles | Lengths | None:
+    stated, file = inputs.scenario.workload.lengths, inputs.lengths_file
+    if isinstance(stated, FixedLengths) or file is None:
+        return None
+    return _read_trace(file) if isinstance(stated, TraceLengths) else read_table(file)
+
+
+def _read_trace(file: Path) -> Lengths:
+    return read_azure_trace(file).lengths

@@ -1,0 +1,108 @@
+"""Metrics of the run in conftest, computed by hand."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from specsim.analysis.latencies import (
+    LatencyLimits,
+    e2e,
+    goodput,
+    itl,
+    slo_attainment,
+    summarise_latency,
+    tpot,
+    ttft,
+)
+from specsim.analysis.metrics import mean_running_batch, output_tokens_per_s, steady_window, summarise
+
+
+def test_latencies_per_request(run):
+    np.testing.assert_array_equal(ttft(run.requests), [1, 1, 1])
+    np.testing.assert_array_equal(e2e(run.requests), [6, 5, 1])
+    np.testing.assert_array_equal(tpot(run.requests), [5 / 6, 2.0, np.nan])
+
+
+def test_inter_token_latencies_are_gaps_between_chunks(run):
+    # Request 0 at 1, 3, 5, 6; request 1 at 1, 3, 5; request 2 once.
+    np.testing.assert_array_equal(itl(run), [2, 2, 1, 2, 2])
+
+
+def test_a_summary_leaves_nan_out_and_interpolates():
+    summary = summarise_latency(np.array([4.0, np.nan, 1.0, 2.0, 3.0, 5.0]))
+    assert dataclasses.astuple(summary) == pytest.approx((3.0, 3.0, 4.6, 4.96, 5))
+    empty = summarise_latency(np.array([np.nan]))
+    assert empty.count == 0
+    assert math.isnan(empty.p99)
+
+
+def test_throughput_over_the_whole_run(run):
+    metrics = summarise(run)
+    assert metrics.duration == 6
+    assert metrics.output_tokens_per_s == 11 / 6
+    assert metrics.requests_per_s == 3 / 6
+    assert metrics.busy_fraction == 1
+    assert metrics.window is None
+    assert math.isnan(metrics.steady_output_tokens_per_s)
+
+
+def test_a_window_counts_what_was_ready_within_it(run):
+    # Of the steps ending at 1, 3, 5, 6, those in (1, 5] emitted 4 and 3.
+    assert output_tokens_per_s(run, (1, 5)) == 7 / 4
+    metrics = summarise(run, window=(1, 5))
+    assert metrics.steady_output_tokens_per_s == 7 / 4
+    assert metrics.mean_running_batch == 2
+
+
+def test_adjoining_windows_add_up(run):
+    whole = output_tokens_per_s(run, (0, 6)) * 6
+    assert whole == output_tokens_per_s(run, (0, 3)) * 3 + output_tokens_per_s(run, (3, 6)) * 3 == 11
+
+
+def test_load_is_weighted_by_time(run):
+    assert mean_running_batch(run.steps) == pytest.approx(11 / 6)
+    # Half of the third step and the whole of the last.
+    assert mean_running_batch(run.steps, (4, 6)) == pytest.approx(3 / 2)
+    assert math.isnan(mean_running_batch(run.steps, (6, 9)))
+
+
+def test_idle_time_is_not_part_of_the_load_but_of_the_duration(run):
+    late = dataclasses.replace(run.steps, start=run.steps.start + 6, end=run.steps.end + 6)
+    requests = dataclasses.replace(run.requests, finish=run.requests.finish + 6)
+    metrics = summarise(dataclasses.replace(run, steps=late, requests=requests))
+    assert metrics.mean_running_batch == pytest.approx(11 / 6)
+    assert metrics.busy_fraction == 0.5
+
+
+def test_shares_of_time(run):
+    shares = summarise(run).part_shares
+    assert shares["weights"] == pytest.approx(4 / 6)
+    assert shares["draft"] == pytest.approx(2 / 6)
+    assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_slo_attainment_and_goodput(run):
+    # Request 2 has no TPOT and meets any.
+    assert slo_attainment(run.requests, LatencyLimits()) == 1
+    assert slo_attainment(run.requests, LatencyLimits(tpot=1.0)) == 2 / 3
+    assert slo_attainment(run.requests, LatencyLimits(tpot=1.0, e2e=5.0)) == 1 / 3
+    assert slo_attainment(run.requests, LatencyLimits(ttft=1.0)) == 1
+    assert slo_attainment(run.requests, LatencyLimits(ttft=0.999)) == 0
+    assert goodput(run.requests, LatencyLimits(tpot=1.0)) == 2 / 6
+
+
+def test_the_steady_window_runs_from_the_nth_completion_to_the_last_arrival(run):
+    # Completions at 5, 6, 6; the last request is sent at 5.
+    assert steady_window(run.requests, 1) is None
+    requests = dataclasses.replace(run.requests, arrival=np.array([0.0, 0.0, 5.5]))
+    assert steady_window(requests, 1) == (5.0, 5.5)
+    assert steady_window(requests, 2) is None
+    assert steady_window(requests, 4) is None
+
+
+def test_the_steady_window_of_equal_requests_is_whole_waves(run):
+    # Four waves of three requests, each 2 s long: ramp is the first wave, tail the last.
+    start = np.repeat([0.0, 2.0, 4.0, 6.0], 3)
+    requests = dataclasses.replace(run.requests, arrival=start, finish=start + 2)
+    assert steady_window(requests, 3) == (2.0, 6.0)
