@@ -1,20 +1,17 @@
-"""The composition root: turns a scenario's inputs into objects and runs them. Knows no file formats and no statistics."""
+"""The composition root: scenario inputs become objects and run. Knows no file formats and no statistics."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
 
-import simpy
-
 from specsim.costs.memory import MemoryPlan, memory_plan
 from specsim.costs.passes import ForwardShape, PassCost, drafter_shape, target_shape
+from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.step import StepCost
 from specsim.drafting.acceptance import PositionAcceptance
-from specsim.engine.clients import closed_loop, open_loop
-from specsim.engine.recorder import Recorder
-from specsim.engine.replica import Limits, Replica
-from specsim.engine.requests import RequestTable
+from specsim.engine.replica import Serving
+from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.engine.speculator import Speculator
 from specsim.errors import InfeasibleError, Problem
 from specsim.policies.static import Static
@@ -34,9 +31,14 @@ class Simulation:
     Args:
         inputs: the scenario and what it refers to.
 
+    Attributes:
+        target, drafter: what their forward passes multiply.
+        rates: what the device achieves.
+        step_cost: prices steps, by whether a drafter is loaded.
+        memory: what fits the device, by whether a drafter is loaded.
+
     Raises:
         InputError: when the file of lengths is malformed.
-        InfeasibleError: when the weights do not fit.
     """
 
     def __init__(self, inputs: Inputs) -> None:
@@ -44,8 +46,9 @@ class Simulation:
         deployment, speculation = inputs.scenario.deployment, inputs.scenario.speculation
         self.target: ForwardShape = target_shape(inputs.target, deployment.tensor_parallel)
         self.drafter: ForwardShape = drafter_shape(speculation.drafter, inputs.drafter, deployment.tensor_parallel)
+        self.rates: Rates = device_rates(inputs.device, ideal=deployment.ideal)
         self._observed = _observed_lengths(inputs)
-        self._step_cost = cache(self._make_step_cost)
+        self.step_cost = cache(self._make_step_cost)
         self.memory = cache(self._make_memory_plan)
 
     def run(
@@ -68,34 +71,23 @@ class Simulation:
             InfeasibleError: when a request could never be served.
         """
         scenario, engine = self.inputs.scenario, self.inputs.engine
-        lengths = self.lengths(num_requests, replication)
-        self._check_longest(lengths, num_draft_tokens)
-        env = simpy.Environment()
-        table = RequestTable(lengths.prompt, lengths.output)
-        recorder = Recorder()
-        replica = Replica(
-            env,
-            table,
-            Limits(
-                max_num_seqs=engine.max_num_seqs,
-                max_num_batched_tokens=engine.max_num_batched_tokens,
-                kv_tokens=self.memory(num_draft_tokens > 0).kv_tokens,
-                decode_only=scenario.workload.decode_only,
-            ),
-            self._step_cost(num_draft_tokens > 0),
-            scenario.speculation.drafter if num_draft_tokens else None,
-            Static(num_draft_tokens),
-            num_draft_tokens,
-            self._speculator(lengths, num_draft_tokens, replication),
-            recorder,
+        lengths = self.lengths_checked(num_requests, num_draft_tokens, replication)
+        speculating = num_draft_tokens > 0
+        serving = Serving(
+            max_num_seqs=engine.max_num_seqs,
+            max_num_batched_tokens=engine.max_num_batched_tokens,
+            kv_tokens=self.memory(speculating).kv_tokens,
+            decode_only=scenario.workload.decode_only,
+            cost=self.step_cost(speculating),
+            drafter=scenario.speculation.drafter if speculating else None,
+            policy=Static(num_draft_tokens),
+            max_draft_tokens=num_draft_tokens,
+            speculator=self._speculator(lengths, num_draft_tokens, replication),
         )
         if isinstance(load, ClosedLoop):
-            closed_loop(env, replica, num_requests, load.concurrency)
-        else:
-            rng = stream(scenario.seed, "arrivals", replication)
-            open_loop(env, replica, poisson_arrivals(num_requests, load.rate, rng))
-        env.run()
-        return recorder.records(table)
+            return serve_closed_loop(serving, lengths, load.concurrency)
+        rng = stream(scenario.seed, "arrivals", replication)
+        return serve_open_loop(serving, lengths, poisson_arrivals(num_requests, load.rate, rng))
 
     def lengths(self, num_requests: int, replication: int) -> Lengths:
         """The lengths of the first requests of a replication."""
@@ -105,7 +97,7 @@ class Simulation:
             return fixed_lengths(num_requests, stated.prompt_tokens, stated.output_tokens)
         if isinstance(self._observed, JointQuantiles):
             return table_lengths(num_requests, self._observed, rng)
-        assert self._observed is not None  # noqa: S101 - fixed lengths are the only ones without a file
+        assert self._observed is not None
         return resampled_lengths(num_requests, self._observed, rng)
 
     def _speculator(self, lengths: Lengths, num_draft_tokens: int, replication: int) -> Speculator:
@@ -143,8 +135,13 @@ class Simulation:
             where=str(self.inputs.files["scenario"]),
         )
 
-    def _check_longest(self, lengths: Lengths, num_draft_tokens: int) -> None:
-        """A request that can never be served ends the run before it starts."""
+    def lengths_checked(self, num_requests: int, num_draft_tokens: int, replication: int) -> Lengths:
+        """``lengths``, unless one of the requests could never be served.
+
+        Raises:
+            InfeasibleError: naming what the longest request exceeds.
+        """
+        lengths = self.lengths(num_requests, replication)
         longest = int((lengths.prompt + lengths.output).max())
         where, problems = str(self.inputs.files["scenario"]), []
         pool, positions = self.memory(num_draft_tokens > 0).kv_tokens, self.inputs.target.max_position_embeddings
@@ -159,6 +156,7 @@ class Simulation:
             problems.append(Problem(where, "workload.lengths", f"{longest} tokens", remedy))
         if problems:
             raise InfeasibleError(problems)
+        return lengths
 
 
 def _observed_lengths(inputs: Inputs) -> JointQuantiles | Lengths | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, Overflow
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)\s*")
 
@@ -42,7 +42,10 @@ def parse(text: object, units: Mapping[str, float]) -> float:
     if unit not in units:
         raise ValueError(f"unknown unit {unit!r}; write one of {known}")
     # decimal arithmetic, so that "2.039 TB/s" is the float nearest to 2.039e12 and not a product of two rounded ones
-    value = float(number * Decimal(repr(units[unit])))
+    try:
+        value = float(number * Decimal(repr(units[unit])))
+    except Overflow:  # an exponent beyond even Decimal's range, such as 1e9999999
+        value = math.inf
     if not (math.isfinite(value) and value >= 0):
         raise ValueError("must be finite and not negative")
     return value
@@ -50,7 +53,8 @@ def parse(text: object, units: Mapping[str, float]) -> float:
 
 def format_exact(value: float, units: Mapping[str, float]) -> str:
     """The shortest text that ``parse`` turns back into exactly ``value``, in the unit that reads best."""
-    candidates = [f"{repr(value / factor).removesuffix('.0')} {unit}" for unit, factor in units.items()]
+    scaled = {unit: value / factor for unit, factor in units.items()}
+    candidates = [f"{repr(x).removesuffix('.0')} {unit}" for unit, x in scaled.items() if math.isfinite(x)]
     exact = [text for text in candidates if parse(text, units) == value]
     return min(exact, key=len) if exact else f"{value!r} {_base(units)}"
 

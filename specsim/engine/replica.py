@@ -26,20 +26,30 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What bounds a step and the KV cache.
+class Serving:
+    """How a replica serves.
 
     Attributes:
         max_num_seqs: most requests admitted at once.
         max_num_batched_tokens: most tokens in a step.
         kv_tokens: size of the KV pool.
         decode_only: prompts are already in the KV cache.
+        cost: prices steps.
+        drafter: runs passes before each verify; None for no speculation.
+        policy: (observation, state) → (draft lengths, state).
+        max_draft_tokens: the longest draft that the policy can ask for.
+        speculator: drafts and verifies.
     """
 
     max_num_seqs: int
     max_num_batched_tokens: int
     kv_tokens: int
     decode_only: bool
+    cost: StepCost
+    drafter: DraftModel | EagleHead | None
+    policy: Callable[[Observation, Any], tuple[Ints, Any]]
+    max_draft_tokens: int
+    speculator: Speculator
 
 
 class Replica:
@@ -48,32 +58,14 @@ class Replica:
     Args:
         env: the clock.
         table: all requests of the run.
-        limits: budgets.
-        cost: prices steps.
-        drafter: runs passes before each verify; None for no speculation.
-        policy: draft lengths per step.
-        speculator: drafts and verifies.
-        max_draft_tokens: the longest draft that the policy can ask for.
+        serving: how.
         recorder: receives the facts.
     """
 
-    def __init__(
-        self,
-        env: simpy.Environment,
-        table: RequestTable,
-        limits: Limits,
-        cost: StepCost,
-        drafter: DraftModel | EagleHead | None,
-        policy: Callable[[Observation, Any], tuple[Ints, Any]],
-        max_draft_tokens: int,
-        speculator: Speculator,
-        recorder: Recorder,
-    ) -> None:
-        self._env, self._table, self._limits, self._cost = env, table, limits, cost
-        self._drafter, self._policy, self._policy_state = drafter, policy, None
-        self._max_draft_tokens = max_draft_tokens
-        self._speculator, self._recorder = speculator, recorder
-        self._pool = KVPool(limits.kv_tokens)
+    def __init__(self, env: simpy.Environment, table: RequestTable, serving: Serving, recorder: Recorder) -> None:
+        self._env, self._table, self._serving, self._recorder = env, table, serving, recorder
+        self._drafter, self._speculator, self._policy_state = serving.drafter, serving.speculator, None
+        self._pool = KVPool(serving.kv_tokens)
         self._waiting: deque[int] = deque()
         self._prefilling: list[int] = []
         self._decoding = np.zeros(0, dtype=np.int64)
@@ -119,8 +111,8 @@ class Replica:
 
     def _schedule(self) -> tuple[Decodes, list[int]]:
         """The step's decodes, and the prompt tokens of the first requests that still have some."""
-        budget = self._limits.max_num_batched_tokens
-        if self._limits.decode_only:
+        budget = self._serving.max_num_batched_tokens
+        if self._serving.decode_only:
             self._decoding = np.append(self._decoding, self._admit(budget))
             return self._schedule_decodes(), []
         decodes = self._schedule_decodes()
@@ -137,14 +129,14 @@ class Replica:
         table, requests = self._table, self._decoding
         context = int((table.prompt_tokens[requests] + table.emitted[requests]).sum())
         observation = Observation(len(self._decoding), len(self._waiting), context)
-        num_draft, self._policy_state = self._policy(observation, self._policy_state)
-        return fit_decodes(self._decoding, num_draft, self._limits.max_num_batched_tokens)
+        num_draft, self._policy_state = self._serving.policy(observation, self._policy_state)
+        return fit_decodes(self._decoding, num_draft, self._serving.max_num_batched_tokens)
 
     def _admit(self, budget: int) -> Ints:
         """Move requests out of the queue while sequences, token budget and KV pool allow; returns them."""
         table, admitted = self._table, list[int]()
         running = len(self._decoding) + len(self._prefilling)
-        while self._waiting and budget > 0 and running + len(admitted) < self._limits.max_num_seqs:
+        while self._waiting and budget > 0 and running + len(admitted) < self._serving.max_num_seqs:
             request = self._waiting[0]
             if not self._pool.reserve(self._length(request)):
                 break
@@ -152,13 +144,13 @@ class Replica:
             self._speculator.admit(request)
             table.admitted[request] = self._env.now
             admitted.append(request)
-            budget -= 1 if self._limits.decode_only else int(table.prompt_tokens[request])
+            budget -= 1 if self._serving.decode_only else int(table.prompt_tokens[request])
         return np.array(admitted, dtype=np.int64)
 
     def _length(self, request: int) -> int:
         """KV tokens that a request can come to need."""
         table = self._table
-        return int(table.prompt_tokens[request] + table.output_tokens[request]) + self._max_draft_tokens
+        return int(table.prompt_tokens[request] + table.output_tokens[request]) + self._serving.max_draft_tokens
 
     def _price(self, decodes: Decodes, chunks: list[int]) -> tuple[float, ...]:
         requests, num_draft = decodes
@@ -174,9 +166,9 @@ class Replica:
             query_context=int((queries * keys - num_draft * queries // 2).sum()) + prompts.query_context,
         )
         if self._drafter is None:
-            return self._cost.price(target_pass)
+            return self._serving.cost.price(target_pass)
         passes = draft_passes(self._drafter, num_draft, table.catch_up[requests], context, prompts)
-        return self._cost.price(target_pass, passes)
+        return self._serving.cost.price(target_pass, passes)
 
     def _prompt_work(self, chunks: list[int]) -> tuple[PromptWork, int]:
         """The sums of the prompt chunks, and how many of them end their prompt."""

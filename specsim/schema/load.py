@@ -139,6 +139,12 @@ def read_device(reference: str) -> Device:
     return _validated(Device, documents.read_mapping(file), _Place(str(file), ()))
 
 
+def read_engine(reference: str) -> Engine:
+    """An engine profile by catalogue name or path."""
+    file = catalogue.find("engine", reference, [Path.cwd()], where="engine", path="")
+    return _validated(Engine, documents.read_mapping(file), _Place(str(file), ()))
+
+
 def read_model(reference: str) -> ModelConfig:
     """A model by catalogue name or path of its config.json."""
     file = catalogue.find("model", reference, [Path.cwd()], where="model", path="")

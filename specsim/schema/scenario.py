@@ -31,7 +31,7 @@ class Deployment(Input):
 class Curve(Input):
     """Which points `specsim curve` simulates."""
 
-    batches: AscendingCounts = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256)
+    batches: AscendingCounts = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
     """Concurrent requests."""
     num_draft_tokens: AscendingCounts = (1, 2, 3, 4, 5)
     """Draft lengths compared with no speculation."""

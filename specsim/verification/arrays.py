@@ -15,7 +15,7 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 Int64s: TypeAlias = NDArray[np.int64]
 Float64s: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
-Verdict: TypeAlias = tuple[Int64s, Int64s]
+Emitted: TypeAlias = tuple[Int64s, Int64s]
 
 
 class ChainVerifier(Protocol):
@@ -32,6 +32,6 @@ class ChainVerifier(Protocol):
         accept_uniforms: Floats | None = None,
         final_uniforms: Floats | None = None,
         validate: bool = True,
-    ) -> Verdict:
+    ) -> Emitted:
         """Verify a batch of drafts; see `verify_chain`."""
         ...

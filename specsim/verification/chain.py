@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from specsim.verification.arrays import Bools, Float64s, Floats, Int64s, Ints, Verdict
+from specsim.verification.arrays import Bools, Emitted, Float64s, Floats, Int64s, Ints
 from specsim.verification.validation import check_chain, check_randomness
 
 # Rows of p and q are turned into cumulative sums this many entries at a time (half a megabyte), so that a large
@@ -31,7 +31,7 @@ def verify_chain(
     accept_uniforms: Floats | None = None,
     final_uniforms: Floats | None = None,
     validate: bool = True,
-) -> Verdict:
+) -> Emitted:
     """Accept a prefix of each draft and add one token, so that the output is distributed as the target's own.
 
     Position i of row b survives iff u·q(x) < p(x), strictly. At the first rejection the recovered token is drawn from
@@ -149,7 +149,7 @@ def draw(weights: Float64s, uniforms: Float64s) -> Int64s:
     return token
 
 
-def assemble(draft: Ints, accepted: Int64s, token: Ints) -> Verdict:
+def assemble(draft: Ints, accepted: Int64s, token: Ints) -> Emitted:
     """The first accepted drafts of each row, then its token, then -1; and how many tokens that makes."""
     B, K = draft.shape
     out = np.full((B, K + 1), -1, dtype=np.int64)

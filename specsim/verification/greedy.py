@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from specsim.verification.arrays import Ints, Verdict
+from specsim.verification.arrays import Emitted, Ints
 from specsim.verification.chain import assemble, leading_accepted
 from specsim.verification.validation import check_greedy
 
 
-def verify_greedy(draft: Ints, target_argmax: Ints, num_draft: Ints) -> Verdict:
+def verify_greedy(draft: Ints, target_argmax: Ints, num_draft: Ints) -> Emitted:
     """Accept drafts while they equal the target's most likely token, then add the target's own next token.
 
     Args:

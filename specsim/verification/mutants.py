@@ -12,7 +12,7 @@ from functools import wraps
 
 import numpy as np
 
-from specsim.verification.arrays import ChainVerifier, Float64s, Floats, Int64s, Ints, Verdict
+from specsim.verification.arrays import ChainVerifier, Emitted, Float64s, Floats, Int64s, Ints
 from specsim.verification.chain import (
     assemble,
     draw_final,
@@ -23,7 +23,7 @@ from specsim.verification.chain import (
 )
 from specsim.verification.validation import check_chain, check_randomness
 
-_Steps = Callable[[Ints, Floats, Floats, Ints, Float64s, Float64s], Verdict]
+_Steps = Callable[[Ints, Floats, Floats, Ints, Float64s, Float64s], Emitted]
 
 
 def _as_verifier(steps: _Steps) -> ChainVerifier:
@@ -40,7 +40,7 @@ def _as_verifier(steps: _Steps) -> ChainVerifier:
         accept_uniforms: Floats | None = None,
         final_uniforms: Floats | None = None,
         validate: bool = True,
-    ) -> Verdict:
+    ) -> Emitted:
         check_randomness(rng, accept_uniforms, final_uniforms)
         if validate:
             check_chain(draft, q, p, num_draft, accept_uniforms, final_uniforms)
@@ -53,7 +53,7 @@ def _as_verifier(steps: _Steps) -> ChainVerifier:
 @_as_verifier
 def resample_from_target(
     draft: Ints, q: Floats, p: Floats, num_draft: Ints, accept: Float64s, final: Float64s
-) -> Verdict:
+) -> Emitted:
     """After a rejection it draws from p, not from the residual: tokens the drafter underrates stay underrated."""
     accepted = leading_accepted(passing(draft, q, p, num_draft, accept))
     return assemble(draft, accepted, draw_final(q, p, num_draft, accepted, final, _target))
@@ -66,7 +66,7 @@ def _target(q: Floats, p: Floats, num_draft: Ints, accepted: Int64s) -> Float64s
 @_as_verifier
 def absolute_difference(
     draft: Ints, q: Floats, p: Floats, num_draft: Ints, accept: Float64s, final: Float64s
-) -> Verdict:
+) -> Emitted:
     """Its residual is |p - q|: a token that was rejected because q overrates it can come right back."""
     accepted = leading_accepted(passing(draft, q, p, num_draft, accept))
     return assemble(draft, accepted, draw_final(q, p, num_draft, accepted, final, _absolute_difference))
@@ -80,7 +80,7 @@ def _absolute_difference(q: Floats, p: Floats, num_draft: Ints, accepted: Int64s
 
 
 @_as_verifier
-def no_clamp(draft: Ints, q: Floats, p: Floats, num_draft: Ints, accept: Float64s, final: Float64s) -> Verdict:
+def no_clamp(draft: Ints, q: Floats, p: Floats, num_draft: Ints, accept: Float64s, final: Float64s) -> Emitted:
     """Its residual is p - q with the negative part left in: the cumulative sum no longer rises and ends at zero."""
     accepted = leading_accepted(passing(draft, q, p, num_draft, accept))
     return assemble(draft, accepted, draw_final(q, p, num_draft, accepted, final, _signed_difference))
@@ -96,7 +96,7 @@ def _signed_difference(q: Floats, p: Floats, num_draft: Ints, accepted: Int64s) 
 @_as_verifier
 def one_uniform_for_all_positions(
     draft: Ints, q: Floats, p: Floats, num_draft: Ints, accept: Float64s, final: Float64s
-) -> Verdict:
+) -> Emitted:
     """It tests every position with the first one's uniform: who passes once is likely to pass again."""
     shared = np.repeat(accept[:, :1], accept.shape[1], axis=1)
     accepted = leading_accepted(passing(draft, q, p, num_draft, shared))
@@ -106,14 +106,14 @@ def one_uniform_for_all_positions(
 @_as_verifier
 def counting_after_rejection(
     draft: Ints, q: Floats, p: Floats, num_draft: Ints, accept: Float64s, final: Float64s
-) -> Verdict:
+) -> Emitted:
     """It counts every position that passes, also those behind a rejection, and so keeps a rejected draft."""
     accepted = passing(draft, q, p, num_draft, accept).sum(axis=1, dtype=np.int64)
     return assemble(draft, accepted, draw_final(q, p, num_draft, accepted, final, residual_or_bonus))
 
 
 @_as_verifier
-def missing_bonus(draft: Ints, q: Floats, p: Floats, num_draft: Ints, accept: Float64s, final: Float64s) -> Verdict:
+def missing_bonus(draft: Ints, q: Floats, p: Floats, num_draft: Ints, accept: Float64s, final: Float64s) -> Emitted:
     """It adds no bonus token when every draft survives: the law stays right and only the speed is lost.
 
     A row without drafts still gets its token, as otherwise it would never advance.

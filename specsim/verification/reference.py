@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from specsim.verification.arrays import Float64s, Floats, Ints, Verdict
+from specsim.verification.arrays import Emitted, Float64s, Floats, Ints
 
 
 def chain_by_loops(
     draft: Ints, q: Floats, p: Floats, num_draft: Ints, *, accept_uniforms: Float64s, final_uniforms: Float64s
-) -> Verdict:
+) -> Emitted:
     """What `verify_chain` must return; arguments as there (Chen et al. 2023, arXiv:2302.01318, algorithm 2)."""
     return _padded(
         [
@@ -26,7 +26,7 @@ def chain_by_loops(
     )
 
 
-def greedy_by_loops(draft: Ints, target_argmax: Ints, num_draft: Ints) -> Verdict:
+def greedy_by_loops(draft: Ints, target_argmax: Ints, num_draft: Ints) -> Emitted:
     """What `verify_greedy` must return; arguments as there."""
     return _padded(
         [_one_greedy(draft[b], target_argmax[b], int(num_draft[b])) for b in range(len(draft))],
@@ -70,7 +70,7 @@ def _one_greedy(draft: Ints, target_argmax: Ints, num_draft: int) -> list[int]:
     return [*emitted, int(target_argmax[num_draft])]
 
 
-def _padded(emitted: Sequence[list[int]], width: int) -> Verdict:
+def _padded(emitted: Sequence[list[int]], width: int) -> Emitted:
     out = np.full((len(emitted), width), -1, dtype=np.int64)
     for b, tokens in enumerate(emitted):
         out[b, : len(tokens)] = tokens

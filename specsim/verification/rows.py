@@ -46,7 +46,9 @@ def distribution_problems(name: str, table: Floats, num_read: Int64s) -> Iterato
         total[b, i] = rows.sum(axis=1, where=sound[:, None], dtype=np.float64)
 
     b, j = np.nonzero(~finite)
-    yield from located(name, b, j, table[b, j], "must be finite: a position that num_draft counts is read")
+    token = (~np.isfinite(table[b, j])).argmax(axis=1)
+    remedy = "is in a row that is read, as num_draft counts it, and must be finite"
+    yield from located(name, b, j, table[b, j, token], remedy)
     b, j = np.nonzero(lowest < 0)
     yield from located(name, b, j, lowest[b, j], "is the lowest probability of the row, and must not be negative")
     tolerance = row_sum_tolerance(table.dtype, V)

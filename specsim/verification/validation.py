@@ -107,8 +107,10 @@ def _form_problems(name: str, array: Ints | Floats, shape: tuple[int, ...], kind
 
 def _drafts_to_read(num_draft: Ints, K: int) -> Int64s:
     """num_draft as int64, and -1 where it is out of range: of such a row nothing can be said."""
-    # Compared before converting, as a large unsigned number would wrap around.
-    return np.where((num_draft < 0) | (num_draft > K), -1, num_draft).astype(np.int64)
+    drafts = num_draft.astype(np.int64)
+    # Judged by the number as given: a large unsigned one wraps around when converted.
+    drafts[(num_draft < 0) | (num_draft > K)] = -1
+    return drafts
 
 
 def _num_draft_problems(num_draft: Ints, K: int) -> Iterator[Problem]:

@@ -57,19 +57,16 @@ def read_columns(path: Path, columns: Mapping[str, Column]) -> dict[str, list[An
     header = [name.strip() for name in next(lines, (0, []))[1]]
     missing = [name for name in columns if name not in header]
     if missing:
-        found = f"this file has: {', '.join(header)}" if header else "this file is empty"
+        found = f"this file has: {', '.join(header)[:200]}" if header else "this file is empty"
         remedy = f"this column is missing from the first line; {found}"
         raise InputError(Problem(str(path), name, "", remedy) for name in missing)
     rows = list(lines)
     if not rows:
         raise invalid(str(path), "", "a header without rows", "write at least one line below the header")
-    problems: list[tuple[int, Problem]] = []
-    values = {
-        name: _parse_column(path, name, column, header.index(name), rows, problems) for name, column in columns.items()
-    }
-    if problems:
+    parsed = {name: _parse_column(path, name, column, header.index(name), rows) for name, column in columns.items()}
+    if problems := [problem for _, found in parsed.values() for problem in found]:
         raise InputError(_capped(path, problems))
-    return values
+    return {name: values for name, (values, _) in parsed.items()}
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -96,15 +93,11 @@ def _cells(line: str) -> list[str]:
 
 
 def _parse_column(
-    path: Path,
-    name: str,
-    column: Column,
-    index: int,
-    rows: list[tuple[int, list[str]]],
-    problems: list[tuple[int, Problem]],
-) -> list[Any]:
-    """The column's values where they can be parsed; what cannot is added to ``problems`` with its line."""
+    path: Path, name: str, column: Column, index: int, rows: list[tuple[int, list[str]]]
+) -> tuple[list[Any], list[tuple[int, Problem]]]:
+    """The column's values where they can be parsed, and (line, problem) where they cannot."""
     values: list[Any] = []
+    problems: list[tuple[int, Problem]] = []
     for line, cells in rows:
         text = cells[index].strip() if index < len(cells) else ""
         try:
@@ -114,6 +107,7 @@ def _parse_column(
             values.append(value)
         except ValueError:
             problems.append((line, Problem(str(path), f"line {line}, {name}", repr(text), column.remedy)))
+    return values, problems
     return values
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from specsim.records import PARTS, RequestRecords, RoundRecords, RunRecords, StepRecords
 
 

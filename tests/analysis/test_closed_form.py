@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from specsim.analysis import closed_form as law
 
 H100 = law.ridge_tokens(peak=989e12, bandwidth=3.35e12)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+
 from specsim.analysis.crossings import Span, find_crossings
 from specsim.analysis.intervals import mean_band
 

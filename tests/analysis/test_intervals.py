@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+
 from specsim.analysis.intervals import mean_band, mean_interval, paired_speedup_interval, t_quantile
 
 

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+
 from specsim.analysis.latencies import (
     LatencyLimits,
     e2e,

@@ -1,10 +1,13 @@
 """verify_chain equals a scalar loop on the same uniforms, whatever the shapes, types and padding."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
 from specsim.verification import verify_chain
 from specsim.verification.reference import chain_by_loops
 
@@ -129,8 +132,6 @@ def test_accepts_read_only_views_of_shared_rows_as_the_engine_passes_them():
 
 
 def test_does_not_copy_the_tables():
-    import tracemalloc
-
     inputs = random_inputs(4, 1, 4, 4096)
     inputs = {name: np.broadcast_to(array[0], (2000, *array.shape[1:])) for name, array in inputs.items()}
     assert inputs["p"].size * 8 > 300e6

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from specsim.verification import verify_chain
 from specsim.verification.mutants import missing_bonus, resample_from_target
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from specsim.verification import verify_chain
 from specsim.verification.chain import assemble, draw_final, leading_accepted, passing, residual_or_bonus
 from specsim.verification.exact import CELLS, DRAFTER, TARGET, exact_law_errors

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
 from specsim.verification import verify_chain, verify_greedy
 from specsim.verification.reference import greedy_by_loops
 

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+
 from specsim.errors import InputError
 from specsim.verification import verify_chain, verify_greedy
 from specsim.verification.rows import row_sum_tolerance
@@ -43,9 +44,10 @@ def with_entry(name, place, value):
         (with_entry("draft", (1, 0), V), r"draft: \(b=1, i=0\) is 4: must be from 0 to V - 1 = 3"),
         (with_entry("q", (0, 1), [0.5, 0.0, 0.25, 0.25]), r"draft: \(b=0, i=1\) is 1: .* q gives it probability 0"),
         (with_entry("num_draft", 1, K + 1), r"num_draft: \(b=1\) is 3: must be from 0 to K = 2"),
+        ({"num_draft": np.array([2, 1, 2**64 - 1], np.uint64)}, r"num_draft: \(b=2\) is 18446744073709551615: must be"),
         (with_entry("num_draft", 2, -1), r"num_draft: \(b=2\) is -1: must be from 0 to K = 2"),
-        (with_entry("q", (1, 0, 3), np.nan), r"q: \(b=1, i=0\) is .*nan.*: must be finite"),
-        (with_entry("p", (1, 1, 0), np.inf), r"p: \(b=1, i=1\) is .*inf.*: must be finite"),
+        (with_entry("q", (1, 0, 3), np.nan), r"q: \(b=1, i=0\) is nan: .* must be finite"),
+        (with_entry("p", (1, 1, 0), np.inf), r"p: \(b=1, i=1\) is inf: .* must be finite"),
         (with_entry("p", (2, 0, 1), -0.5), r"p: \(b=2, i=0\) is -0.5: .* must not be negative"),
         (with_entry("q", (0, 0), 0.3), r"q: \(b=0, i=0\) is 1.2: is the sum of the row, and must be 1 within"),
         (with_entry("p", (0, 2), 0.25 + 1e-12), r"p: \(b=0, i=2\) is 1.000000000004: is the sum of the row"),
@@ -68,7 +70,7 @@ def test_one_mistake_is_one_problem_that_names_its_place(change, message):
 
 
 def test_an_empty_vocabulary_is_refused():
-    (problem,) = problems_of(q=np.zeros((B, K, 0)), p=np.zeros((B, K + 1, 0)))[1:]
+    (problem,) = problems_of(q=np.zeros((B, K, 0)), p=np.zeros((B, K + 1, 0)))
     assert problem.startswith("p: shape is (3, 3, 0): must be (3, 3, 1)")
 
 
@@ -117,11 +119,13 @@ def test_padding_is_not_judged():
     verify_chain(**inputs)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("V", [2, 32, 1000, 128_256])
+@pytest.mark.parametrize(
+    ("dtype", "V"),
+    # Half precision ends where single probabilities of a long row underflow.
+    [(np.float16, 2), (np.float16, 32), (np.float16, 1000)]
+    + [(dtype, V) for dtype in (np.float32, np.float64) for V in (2, 32, 1000, 128_256)],
+)
 def test_rows_normalised_in_their_own_type_are_within_the_tolerance(dtype, V):
-    if dtype == np.float16 and V > 1000:
-        pytest.skip("single probabilities underflow half precision")
     logits = np.random.default_rng(V).normal(size=(20, V)).astype(dtype)
     weights = np.exp(logits)
     summed_one_by_one = np.cumsum(weights, axis=1, dtype=dtype)[:, -1:]

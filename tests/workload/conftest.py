@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from specsim.workload.traces import Trace, read_azure_trace
 
 SHARED = Path(__file__).parents[2].parent / "shared"

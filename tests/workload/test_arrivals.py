@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+
 from specsim.errors import InputError
 from specsim.workload.arrivals import poisson_arrivals
 

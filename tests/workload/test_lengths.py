@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+
 from specsim.errors import InputError
 from specsim.workload.lengths import Lengths, fixed_lengths, replayed_lengths, resampled_lengths, table_lengths
 from specsim.workload.quantiles import build_table

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
+
 from specsim.errors import InputError
 from specsim.workload.quantiles import JointQuantiles, build_table, lengths_at, read_table, write_table
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from specsim.errors import InputError
 from specsim.workload.columns import MAX_PROBLEMS
 from specsim.workload.traces import read_azure_trace

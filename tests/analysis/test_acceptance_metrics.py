@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+
 from specsim.analysis.acceptance import acceptance, untouched
 from specsim.analysis.closed_form import expected_tokens
 from specsim.records import RequestRecords, RoundRecords

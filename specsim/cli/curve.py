@@ -1,0 +1,45 @@
+"""``specsim curve``: the main job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from specsim.cli.options import ForceOption, JobsOption, OutOption, ScenarioArgument, SetOption
+
+
+def curve(
+    scenario: ScenarioArgument,
+    overrides: SetOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    jobs: JobsOption = None,
+) -> None:
+    """Throughput and speedup against batch: up to which load does speculation pay?
+
+    Simulates every batch without speculation and with each draft length, and writes the curve as CSV, PNG and SVG, the
+    resolved scenario and the provenance.
+
+    Examples:
+    specsim curve llama3.1-8b-h100-eagle3
+
+    specsim curve my.yaml --set deployment.device=h200 --set curve.batches=[1,16,64,256] --out out/h200
+    """
+    from specsim.cli.terminal import console, progress_bar
+    from specsim.planner.curve import simulate_curve
+    from specsim.report.curve import answer, table
+    from specsim.report.curve_files import curve_files
+    from specsim.report.folder import refuse_existing, write_folder
+    from specsim.schema.load import load_scenario
+
+    inputs = load_scenario(scenario, overrides or ())
+    folder = out or Path("out") / inputs.scenario.name
+    refuse_existing(folder, force=force)
+    with progress_bar(f"simulating {inputs.scenario.name}") as progress:
+        result = simulate_curve(inputs, jobs=jobs, progress=progress)
+    sentences = answer(inputs.scenario, result)
+    write_folder(folder, curve_files(inputs, result, sentences), force=force)
+    screen = console()
+    screen.print(f"[bold]{sentences[0]}[/bold]", *sentences[1:], sep="\n", soft_wrap=True)
+    screen.print()
+    screen.print(table(inputs.scenario, result))
+    screen.print(f"written to {folder}/", soft_wrap=True)

@@ -1,0 +1,29 @@
+"""``specsim list``: what ships with specsim, by name."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    hardware = "hardware"
+    engines = "engines"
+    models = "models"
+    scenarios = "scenarios"
+    lengths = "lengths"
+
+
+def list_names(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
+    """Names that scenarios and --set may use.
+
+    Example: specsim list hardware
+    """
+    from specsim.cli.terminal import console
+    from specsim.report.catalogue import catalogue_table
+
+    console().print(catalogue_table(kind.value))

@@ -1,0 +1,52 @@
+"""The ``specsim`` command: its parts, and how errors leave it."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from specsim.cli import curve, doctor, listing, prove, quantiles, schema, simulate, theory
+from specsim.errors import SpecsimError
+
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="specsim",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Does speculative decoding pay on your GPU, model, drafter and traffic, and up to which load?\n\n"
+    "Start with: specsim curve llama3.1-8b-h100-eagle3",
+)
+app.command()(curve.curve)
+app.command()(simulate.simulate)
+app.command()(theory.theory)
+app.command()(prove.prove)
+app.command("list")(listing.list_names)
+app.command()(schema.schema)
+app.command()(quantiles.quantiles)
+app.command()(doctor.doctor)
+
+
+def main() -> None:
+    """Run the command line; bad input ends with one message and exit code 2."""
+    try:
+        app()
+    except SpecsimError as error:
+        sys.exit(_report(error))
+    except KeyboardInterrupt:
+        print("interrupted; nothing was written", file=sys.stderr)
+        sys.exit(EXIT_INTERRUPTED)
+
+
+def _report(error: SpecsimError) -> int:
+    """Print every problem, a line each, and give the exit code."""
+    count = len(error.problems)
+    print(f"specsim: {error.headline} ({count} problem{'s' if count > 1 else ''}):", file=sys.stderr)
+    for problem in error.problems:
+        print(f"  {problem}", file=sys.stderr)
+    return EXIT_BAD_INPUT

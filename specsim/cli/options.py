@@ -1,0 +1,24 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ScenarioArgument = Annotated[
+    str, typer.Argument(help="A scenario's catalogue name (specsim list scenarios) or the path of its YAML file.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Override one value of the scenario; repeat for more. "
+        "Example: --set speculation.policy.num_draft_tokens=5",
+    ),
+]
+OutOption = Annotated[Path | None, typer.Option(help="Folder for the results. Default: out/<scenario name>")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace results of an earlier run in that folder.")]
+JobsOption = Annotated[int | None, typer.Option(min=1, help="Processes. Default: one per processor.")]

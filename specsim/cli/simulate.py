@@ -1,0 +1,40 @@
+"""``specsim simulate``: one load in detail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from specsim.cli.options import ForceOption, OutOption, ScenarioArgument, SetOption
+
+
+def simulate(
+    scenario: ScenarioArgument,
+    overrides: SetOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+) -> None:
+    """One load in detail: throughput, latencies and goodput, with the policy of the scenario and without speculation.
+
+    Writes the summary and one CSV each of requests and steps.
+
+    Examples:
+    specsim simulate llama3.1-8b-h100-eagle3
+
+    specsim simulate my.yaml --set 'workload.load={kind: poisson, rate: 4 requests/s}' --out out/poisson
+    """
+    from specsim.cli.terminal import console, progress_bar
+    from specsim.planner.compare import simulate_load
+    from specsim.report.folder import refuse_existing, write_folder
+    from specsim.report.load import load_answer, load_files, load_table
+    from specsim.schema.load import load_scenario
+
+    inputs = load_scenario(scenario, overrides or ())
+    folder = out or Path("out") / f"{inputs.scenario.name}-simulate"
+    refuse_existing(folder, force=force)
+    with progress_bar(f"simulating {inputs.scenario.name}") as progress:
+        result = simulate_load(inputs, progress=progress)
+    write_folder(folder, load_files(inputs, result), force=force)
+    screen = console()
+    screen.print(f"[bold]{load_answer(inputs.scenario, result)}[/bold]", soft_wrap=True)
+    screen.print(load_table(result))
+    screen.print(f"written to {folder}/", soft_wrap=True)

@@ -1,0 +1,122 @@
+"""One load with and without speculation: every metric of both, with intervals, paired by replication."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
+from specsim.analysis.latencies import LatencyLimits, goodput, slo_attainment
+from specsim.analysis.metrics import RunMetrics, steady_window, summarise
+from specsim.planner.curve import Progress
+from specsim.records import RunRecords
+from specsim.schema.load import Inputs
+from specsim.schema.workload import SLO, ClosedLoop
+from specsim.simulation import Simulation
+
+Floats = NDArray[np.float64]
+
+
+class Metric(NamedTuple):
+    """A number per run.
+
+    Attributes:
+        name: what it is, with its unit.
+        scale: from SI to that unit.
+    """
+
+    name: str
+    scale: float = 1.0
+
+
+THROUGHPUT = Metric("output tokens/s")
+METRICS = (
+    THROUGHPUT,
+    Metric("requests/s"),
+    Metric("goodput [requests/s]"),
+    Metric("within SLO [%]", 100),
+    *(Metric(f"{name} {part} [ms]", 1e3) for name in ("TTFT", "TPOT", "ITL", "E2E") for part in ("p50", "p90", "p99")),
+    Metric("running batch"),
+    Metric("tokens per verify"),
+    Metric("wasted drafts [%]", 100),
+)
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    """Both arms of one load.
+
+    Attributes:
+        num_draft_tokens: draft length of the speculating arm.
+        values: draft length (0: none) → [replications, len(METRICS)] in the metrics' units.
+        records: draft length → the records of replication 0.
+    """
+
+    num_draft_tokens: int
+    values: dict[int, Floats]
+    records: dict[int, RunRecords]
+
+    def interval(self, num_draft_tokens: int, metric: Metric) -> Interval:
+        """A metric's mean over replications with its 95 % interval."""
+        return mean_interval(self._column(num_draft_tokens, metric))
+
+    def speedup(self) -> Interval:
+        """Output tokens/s with speculation over without, same load, paired."""
+        treated, plain = (self._column(k, THROUGHPUT) for k in (self.num_draft_tokens, 0))
+        return paired_speedup_interval(treated, plain)
+
+    def _column(self, num_draft_tokens: int, metric: Metric) -> Floats:
+        return self.values[num_draft_tokens][:, METRICS.index(metric)]
+
+
+def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) -> LoadResult:
+    """Run the scenario's own load, without speculation and with the policy's draft length.
+
+    Raises:
+        InfeasibleError: when a request could never be served.
+    """
+    scenario, simulation = inputs.scenario, Simulation(inputs)
+    drafted = scenario.speculation.policy.num_draft_tokens
+    arms, replications = tuple(dict.fromkeys((0, drafted))), scenario.run.replications
+    values: dict[int, Floats] = {}
+    records: dict[int, RunRecords] = {}
+    for k in arms:
+        rows = []
+        for replication in range(replications):
+            run = simulation.run(
+                scenario.workload.load,
+                num_draft_tokens=k,
+                num_requests=scenario.workload.num_requests,
+                replication=replication,
+            )
+            records.setdefault(k, run)
+            rows.append(_row(run, scenario.workload.load, scenario.slo))
+            progress(1 / (len(arms) * replications))
+        values[k] = np.array(rows) * [metric.scale for metric in METRICS]
+    return LoadResult(drafted, values, records)
+
+
+def _row(run: RunRecords, load: object, slo: SLO) -> list[float]:
+    """The METRICS of one run, in SI units."""
+    window = steady_window(run.requests, load.concurrency) if isinstance(load, ClosedLoop) else None
+    metrics = summarise(run, window)
+    limits = LatencyLimits(*(math.inf if limit is None else limit for limit in (slo.ttft, slo.tpot, slo.e2e)))
+    return [
+        metrics.output_tokens_per_s,
+        metrics.requests_per_s,
+        goodput(run.requests, limits),
+        slo_attainment(run.requests, limits),
+        *_percentiles(metrics),
+        metrics.mean_running_batch,
+        metrics.acceptance.acceptance_length,
+        metrics.acceptance.wasted_draft_fraction,
+    ]
+
+
+def _percentiles(metrics: RunMetrics) -> list[float]:
+    latencies = (metrics.ttft, metrics.tpot, metrics.itl, metrics.e2e)
+    return [value for latency in latencies for value in (latency.p50, latency.p90, latency.p99)]

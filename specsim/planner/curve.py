@@ -1,0 +1,225 @@
+"""Throughput and speedup against batch: every point simulated, paired by replication, with intervals and crossings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from specsim.analysis.crossings import Crossing, Crossings, find_crossings
+from specsim.analysis.intervals import mean_interval, paired_speedup_interval
+from specsim.analysis.metrics import steady_window, summarise
+from specsim.planner.expected import decode_step, free_verify_batch, mean_context
+from specsim.schema.load import Inputs
+from specsim.schema.workload import ClosedLoop
+from specsim.simulation import Simulation
+
+Floats = NDArray[np.float64]
+Progress = Callable[[float], None]
+"""Called with the share of the work done since the last call; the shares add up to 1 at most."""
+
+NUM_CLOSED_FORM_BATCHES = 80
+GRID_SHARE = 0.85  # of the work; the rest refines the crossings
+
+
+class Point(NamedTuple):
+    """A load and a draft length (0: no speculation)."""
+
+    batch: int
+    num_draft_tokens: int
+
+
+@dataclass(frozen=True)
+class PointRuns:
+    """What the runs of one point yield, each [replications]; entry r of every point shares its requests and luck.
+
+    Attributes:
+        tokens_per_s: output tokens per second over the steady window.
+        running_batch: mean requests in a step, which memory can hold below the batch asked for.
+        acceptance_length: tokens per verify of rounds that the end of the output cannot cut short.
+        ttft_p50, tpot_p50: median latencies [s].
+    """
+
+    tokens_per_s: Floats
+    running_batch: Floats
+    acceptance_length: Floats
+    ttft_p50: Floats
+    tpot_p50: Floats
+
+
+@dataclass(frozen=True)
+class CurveResult:
+    """A simulated curve.
+
+    Attributes:
+        points: one row per batch and draft length; the columns are the keys of ``_row``. Besides the grid asked for it
+            holds, for some draft lengths, a batch right at their crossing.
+        closed_form: closed_form_speedup by draft length at enough batches to draw its bends.
+        crossings: draft length → where its speedup passes 1.0.
+        free_batch: draft length → largest batch whose verify is free, see ``expected.free_verify_batch``.
+        context: mean context of the closed form [tokens].
+    """
+
+    points: pd.DataFrame
+    closed_form: pd.DataFrame
+    crossings: dict[int, Crossings]
+    free_batch: dict[int, int]
+    context: int
+
+    def best_draft_lengths(self) -> pd.Series[int]:
+        """Batch → the draft length with the highest mean throughput; 0 where none pays."""
+        table = self.points.pivot_table(index="batch", columns="num_draft_tokens", values="tokens_per_s")
+        return table.dropna().idxmax(axis=1).astype(int)
+
+
+def simulate_curve(inputs: Inputs, *, jobs: int | None = None, progress: Progress = lambda share: None) -> CurveResult:
+    """Run every point of the scenario's curve; the result does not depend on ``jobs``.
+
+    Args:
+        inputs: the scenario and what it refers to.
+        jobs: processes; None for one per processor.
+        progress: told of finished work.
+
+    Raises:
+        InfeasibleError: before anything is simulated, when some request could never be served.
+    """
+    curve, simulation = inputs.scenario.curve, Simulation(inputs)
+    points = [Point(batch, k) for batch in curve.batches for k in (0, *curve.num_draft_tokens)]
+    for point in points:
+        for replication in range(curve.replications):
+            simulation.lengths_checked(_num_requests(inputs, point.batch), point.num_draft_tokens, replication)
+    processes = jobs or os.cpu_count() or 1
+    runs = _run_all(inputs, points, processes, lambda share: progress(GRID_SHARE * share))
+    near = [Point(round(found.batch), k) for k, found in _established(curve.num_draft_tokens, runs)]
+    refined = [Point(point.batch, k) for point in near for k in (0, point.num_draft_tokens)]
+    missing = [point for point in dict.fromkeys(refined) if point not in runs]
+    runs |= _run_all(inputs, missing, processes, lambda share: progress((1 - GRID_SHARE) * share))
+    return _result(simulation, runs)
+
+
+def _established(draft_lengths: Iterable[int], runs: dict[Point, PointRuns]) -> Iterator[tuple[int, Crossing]]:
+    """(draft length, crossing) for each crossing between two points of the grid.
+
+    Simulated once more right there, a crossing owes next to nothing to the straight line between its neighbours.
+    """
+    for k in draft_lengths:
+        yield from ((k, crossing) for crossing in _crossings(k, runs).crossings if crossing.established)
+
+
+def _crossings(k: int, runs: dict[Point, PointRuns]) -> Crossings:
+    batches = sorted(point.batch for point in runs if point.num_draft_tokens == k)
+    return find_crossings(batches, np.stack([_speedups(runs, Point(batch, k)) for batch in batches], axis=1))
+
+
+def _num_requests(inputs: Inputs, batch: int) -> int:
+    curve = inputs.scenario.curve
+    return max(curve.min_requests, curve.requests_per_slot * batch)
+
+
+def _work(inputs: Inputs, point: Point) -> float:
+    """Roughly proportional to a point's wall time: its verify rounds, and the steps that hold them."""
+    rounds = _num_requests(inputs, point.batch) / (1 + point.num_draft_tokens / 2)
+    return rounds * (0.01 + 1 / point.batch)
+
+
+def _run_all(inputs: Inputs, points: Sequence[Point], jobs: int, progress: Progress) -> dict[Point, PointRuns]:
+    """Every point; the longest start first, so that processes finish together."""
+    ordered = sorted(points, key=lambda point: -_work(inputs, point))
+    total = sum(_work(inputs, point) for point in points)
+    runs = {}
+    for point, result in _executed(inputs, ordered, jobs):
+        runs[point] = result
+        progress(_work(inputs, point) / total)
+    return runs
+
+
+def _executed(inputs: Inputs, points: Sequence[Point], jobs: int) -> Iterator[tuple[Point, PointRuns]]:
+    """Each point with its runs, in whatever order they finish."""
+    if jobs == 1 or len(points) < 2:
+        yield from ((point, run_point(inputs, point)) for point in points)
+        return
+    with ProcessPoolExecutor(min(jobs, len(points)), get_context("spawn")) as pool:
+        futures = {pool.submit(run_point, inputs, point): point for point in points}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def run_point(inputs: Inputs, point: Point) -> PointRuns:
+    """All replications of one point."""
+    simulation, load = Simulation(inputs), ClosedLoop(kind="closed_loop", concurrency=point.batch)
+    rows = []
+    for replication in range(inputs.scenario.curve.replications):
+        records = simulation.run(
+            load,
+            num_draft_tokens=point.num_draft_tokens,
+            num_requests=_num_requests(inputs, point.batch),
+            replication=replication,
+        )
+        metrics = summarise(records, steady_window(records.requests, point.batch))
+        length = metrics.acceptance.untouched_acceptance_length if point.num_draft_tokens else 1.0
+        throughput = metrics.steady_output_tokens_per_s
+        rows.append((throughput, metrics.mean_running_batch, length, metrics.ttft.p50, metrics.tpot.p50))
+    return PointRuns(*np.array(rows).T)
+
+
+def _result(simulation: Simulation, runs: dict[Point, PointRuns]) -> CurveResult:
+    curve = simulation.inputs.scenario.curve
+    context, lengths = mean_context(simulation), (0, *curve.num_draft_tokens)
+    rows = [_row(simulation, runs, point, context) for point in sorted(runs)]
+    crossings = {k: _crossings(k, runs) for k in curve.num_draft_tokens}
+    free = {k: free_verify_batch(simulation, k) for k in lengths}
+    return CurveResult(pd.DataFrame(rows), _closed_form(simulation, context), crossings, free, context)
+
+
+def _closed_form(simulation: Simulation, context: int) -> pd.DataFrame:
+    curve = simulation.inputs.scenario.curve
+    batches = np.unique(np.geomspace(curve.batches[0], curve.batches[-1], NUM_CLOSED_FORM_BATCHES).round())
+    rows = [
+        {"batch": int(batch), "num_draft_tokens": k, "closed_form_speedup": _expected(simulation, batch, k, context)}
+        for batch in batches.astype(np.int64)
+        for k in curve.num_draft_tokens
+    ]
+    return pd.DataFrame(rows)
+
+
+def _expected(simulation: Simulation, batch: int, num_draft_tokens: int, context: int) -> float:
+    """The closed form's speedup: output tokens/s at equal batch, decode only."""
+    drafted, plain = (decode_step(simulation, batch, k, context) for k in (num_draft_tokens, 0))
+    return drafted.tokens_per_s / plain.tokens_per_s
+
+
+def _speedups(runs: dict[Point, PointRuns], point: Point) -> Floats:
+    """Paired ratios of output tokens/s at equal concurrency [replications]."""
+    return runs[point].tokens_per_s / runs[Point(point.batch, 0)].tokens_per_s
+
+
+def _row(simulation: Simulation, runs: dict[Point, PointRuns], point: Point, context: int) -> dict[str, float]:
+    run, baseline = runs[point], runs[Point(point.batch, 0)]
+    throughput = mean_interval(run.tokens_per_s)
+    speedup = paired_speedup_interval(run.tokens_per_s, baseline.tokens_per_s)
+    return {
+        "batch": point.batch,
+        "num_draft_tokens": point.num_draft_tokens,
+        "tokens_per_s": throughput.estimate,
+        "tokens_per_s_low": throughput.low,
+        "tokens_per_s_high": throughput.high,
+        "speedup": speedup.estimate,
+        "speedup_low": speedup.low,
+        "speedup_high": speedup.high,
+        "closed_form_speedup": _expected(simulation, point.batch, point.num_draft_tokens, context),
+        "acceptance_length": float(np.mean(run.acceptance_length)),
+        "mean_running_batch": float(np.mean(run.running_batch)),
+        "ttft_p50_s": float(np.mean(run.ttft_p50)),
+        "tpot_p50_s": float(np.mean(run.tpot_p50)),
+    }

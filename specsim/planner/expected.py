@@ -1,0 +1,75 @@
+"""What paper says of a deployment: decode only, every round at its mean, the cost model's own step times.
+
+The simulator is compared with this where it applies; it knows nothing of prompts, queues or outputs that end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from specsim.analysis.closed_form import expected_tokens_of
+from specsim.drafting.drafters import catch_up_tokens, draft_passes
+from specsim.forward import Pass, attended
+from specsim.simulation import Simulation
+
+LENGTH_SAMPLE = 4096  # requests; the mean context of Azure conversations is then known to about 2 %
+
+
+@dataclass(frozen=True)
+class DecodeStep:
+    """A decode-only step of a batch in which every request has the same context.
+
+    Attributes:
+        seconds: how long it takes.
+        tokens: output tokens that it yields on average.
+    """
+
+    seconds: float
+    tokens: float
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Output tokens per second."""
+        return self.tokens / self.seconds
+
+
+def decode_step(simulation: Simulation, batch: int, num_draft_tokens: int, context: int) -> DecodeStep:
+    """The closed form of a decode-only step.
+
+    Args:
+        simulation: whose costs and acceptance.
+        batch: requests in the step.
+        num_draft_tokens: draft tokens per verify.
+        context: tokens of prompt and output so far per request.
+    """
+    speculation = simulation.inputs.scenario.speculation
+    conditional = speculation.acceptance.conditional(num_draft_tokens)
+    tokens = float(expected_tokens_of(conditional))
+    queries, keys = 1 + num_draft_tokens, context + num_draft_tokens
+    verify = Pass(batch * queries, batch * queries, batch, batch * keys, batch * attended(queries, keys))
+    wanted, contexts = np.full(batch, num_draft_tokens), np.full(batch, context)
+    accepted = np.full(batch, round(tokens - 1))
+    catch_up = catch_up_tokens(speculation.drafter, accepted, wanted)
+    passes = draft_passes(speculation.drafter, wanted, catch_up, contexts) if num_draft_tokens else ()
+    seconds = sum(simulation.step_cost(num_draft_tokens > 0).price(verify, passes))
+    return DecodeStep(seconds, batch * tokens)
+
+
+def mean_context(simulation: Simulation) -> int:
+    """The mean context of a request in mid-decode: requests with long outputs are met more often [tokens]."""
+    lengths = simulation.lengths(LENGTH_SAMPLE, replication=0)
+    prompt, output = lengths.prompt.astype(np.float64), lengths.output.astype(np.float64)
+    return round(float((output * (prompt + output / 2)).sum() / output.sum()))
+
+
+def free_verify_batch(simulation: Simulation, num_draft_tokens: int) -> int:
+    """The largest batch whose verify keeps the matrix products streaming weights rather than computing.
+
+    There arithmetic takes as long as reading the weights: batch · (K+1) = achieved FLOP/s ÷ achieved B/s for BF16.
+    """
+    rates = simulation.rates
+    ridge = rates.linear_flops / rates.linear_bandwidth
+    return math.floor(ridge / (num_draft_tokens + 1))

@@ -1,0 +1,69 @@
+"""The catalogue as tables: names and the figures that tell entries apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from rich.table import Table
+
+from specsim.schema import catalogue, documents
+from specsim.schema.load import read_device, read_engine, read_model
+
+Row = tuple[str, ...]
+
+
+def catalogue_table(kind: str) -> Table:
+    """The entries of hardware, engines, models, scenarios or lengths."""
+    columns, rows = _LISTINGS[kind]
+    table = Table(*columns)
+    for row in rows():
+        table.add_row(*row)
+    return table
+
+
+def _hardware() -> Iterator[Row]:
+    for name in catalogue.names("device"):
+        device = read_device(name)
+        yield (
+            name,
+            device.name,
+            f"{device.memory.capacity / 1e9:.0f} GB",
+            f"{device.memory.bandwidth / 1e12:.3g} TB/s",
+            f"{device.peak.bf16 / 1e12:.0f} TFLOP/s",
+            device.sources["linear"].kind if "linear" in device.sources else "mixed",
+        )
+
+
+def _engines() -> Iterator[Row]:
+    for name in catalogue.names("engine"):
+        engine = read_engine(name)
+        yield name, engine.name, f"{1e3 * engine.host_time_per_step:g} ms", str(engine.max_num_batched_tokens)
+
+
+def _models() -> Iterator[Row]:
+    for name in catalogue.names("model"):
+        model = read_model(name)
+        heads = f"{model.num_attention_heads}/{model.num_key_value_heads}"
+        vocabulary = f"{model.logits_size} of {model.vocab_size}" if model.draft_vocab_size else str(model.vocab_size)
+        yield name, f"{model.num_parameters / 1e9:.2f} B", str(model.num_hidden_layers), heads, vocabulary
+
+
+def _scenarios() -> Iterator[Row]:
+    for name in catalogue.names("scenario"):
+        path = catalogue.find("scenario", name, [], where="scenario", path="")
+        yield name, str(documents.read_with_extends(path)[0].get("description", ""))
+
+
+def _lengths() -> Iterator[Row]:
+    for name in catalogue.names("lengths"):
+        path = catalogue.find("lengths", name, [], where="lengths", path="")
+        yield name, documents.read_text(path).splitlines()[0].lstrip("# ")
+
+
+_LISTINGS: dict[str, tuple[Row, Callable[[], Iterator[Row]]]] = {
+    "hardware": (("name", "device", "memory", "bandwidth", "BF16 dense", "efficiencies"), _hardware),
+    "engines": (("name", "engine", "host time per step", "tokens per step"), _engines),
+    "models": (("name", "parameters", "layers", "heads/kv", "vocabulary"), _models),
+    "scenarios": (("name", "description"), _scenarios),
+    "lengths": (("name", "table"), _lengths),
+}

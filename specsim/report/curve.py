@@ -1,0 +1,132 @@
+"""What a person reads of a curve: the answer in sentences, and a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+from rich.table import Table
+
+from specsim.analysis.crossings import Crossing, Crossings
+from specsim.planner.curve import CurveResult
+from specsim.schema.scenario import Scenario
+
+CLEARLY_BELOW = 0.98  # a mean running batch under this share of the batch asked for is called a limit
+
+
+def answer(scenario: Scenario, result: CurveResult) -> list[str]:
+    """The sentences the user came for, the most important first."""
+    k = featured_draft_length(scenario)
+    found = result.crossings[k]
+    sentences = [f"{_pays(k, found, _speedups(result, k))} {_free(k, result.free_batch[k])}"]
+    sentences.append(_best(result))
+    sentences.extend(_limits(scenario, result))
+    return sentences
+
+
+def featured_draft_length(scenario: Scenario) -> int:
+    """The draft length that the answer is about: the policy's, or the nearest on the curve."""
+    asked = scenario.speculation.policy.num_draft_tokens
+    return min(scenario.curve.num_draft_tokens, key=lambda k: (abs(k - asked), k))
+
+
+def _speedups(result: CurveResult, k: int) -> pd.Series[float]:
+    rows = result.points[result.points["num_draft_tokens"] == k]
+    return rows.set_index("batch")["speedup"]
+
+
+def _pays(k: int, found: Crossings, speedups: pd.Series[float]) -> str:
+    who = f"With {_tokens(k)} speculation"
+    low, high = speedups.index.min(), speedups.index.max()
+    if found.verdict == "always pays":
+        return (
+            f"{who} pays at every batch simulated, {low} to {high}: {_gain(speedups.min())} to {_gain(speedups.max())}."
+        )
+    if found.verdict == "never pays":
+        loss = f"{_loss(speedups.max())} to {_loss(speedups.min())}"
+        return f"{who} pays at no batch simulated, {low} to {high}: it costs {loss}."
+    established = [crossing for crossing in found.crossings if crossing.established]
+    if not established:
+        return f"{who} neither clearly pays nor clearly costs over batches {low} to {high}; run more replications."
+    if len(established) == 1 and established[0].stops_paying:
+        crossing = established[0]
+        worst = speedups[speedups.index > crossing.batch].min()
+        return f"{who} pays up to batch {_place(crossing)}; beyond, it costs up to {_loss(worst)}."
+    changes = [f"{'stops' if c.stops_paying else 'starts'} paying at batch {_place(c)}" for c in established]
+    return f"{who} {', '.join(changes)}."
+
+
+def _tokens(k: int) -> str:
+    return f"{k} draft token{'s' if k > 1 else ''}"
+
+
+def _gain(speedup: float) -> str:
+    return f"{speedup:.2f}×"
+
+
+def _loss(speedup: float) -> str:
+    return f"{100 * (1 - speedup):.0f} %"
+
+
+def _place(crossing: Crossing) -> str:
+    low = "?" if crossing.low is None else math.floor(crossing.low)
+    high = "?" if crossing.high is None else math.ceil(crossing.high)
+    return f"{crossing.batch:.0f} [{low}, {high}]"
+
+
+def _free(k: int, batch: int) -> str:
+    if batch < 1:
+        return "Verifying is never free here: one request's tokens already fill the compute."
+    return f"Verifying stops being free near batch {batch}."
+
+
+def _best(result: CurveResult) -> str:
+    """The best draft length by batch, runs of equal ones together."""
+    best = result.best_draft_lengths()
+    runs = [(k, [batch for batch, _ in run]) for k, run in groupby(best.items(), key=lambda item: item[1])]
+    parts = [f"{k or 'none'} {_range(batches)}" for k, batches in runs]
+    return f"Best number of draft tokens by batch: {'; '.join(parts)}."
+
+
+def _range(batches: list[object]) -> str:
+    return f"at {batches[0]}" if len(batches) == 1 else f"from {batches[0]} to {batches[-1]}"
+
+
+def _limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
+    """What the reader must know to read the numbers right."""
+    rows = result.points[result.points["mean_running_batch"] < CLEARLY_BELOW * result.points["batch"]]
+    if len(rows):
+        running = rows["mean_running_batch"].max()
+        yield (
+            f"Memory holds about {running:.0f} such requests at once; from batch {rows['batch'].min()} on the rest wait."
+        )
+    measured = scenario.speculation.acceptance.measured_positions
+    longest = max(scenario.curve.num_draft_tokens)
+    if measured is not None and longest > measured:
+        yield (
+            f"Acceptance is stated for {measured} positions; positions {measured + 1} to {longest} hold the last "
+            "conditional value."
+        )
+
+
+def table(scenario: Scenario, result: CurveResult) -> Table:
+    """Batch by draft length: tokens/s without and with speculation, speedup with its 95 % interval."""
+    grid = Table(title=f"{scenario.name}: output tokens/s and speedup [95 % interval] at equal concurrency")
+    grid.add_column("batch", justify="right")
+    grid.add_column("without", justify="right")
+    for k in scenario.curve.num_draft_tokens:
+        grid.add_column(_tokens(k), justify="right")
+    rows = {(row.batch, row.num_draft_tokens): row for row in result.points.itertuples()}
+    for batch in scenario.curve.batches:
+        drafted = [_cell(rows[batch, k]) for k in scenario.curve.num_draft_tokens]
+        grid.add_row(str(batch), f"{rows[batch, 0].tokens_per_s:,.0f}", *drafted)
+    return grid
+
+
+def _cell(row: Any) -> str:
+    half = (row.speedup_high - row.speedup_low) / 2
+    colour = "green" if row.speedup_low > 1 else "red" if row.speedup_high < 1 else "yellow"
+    return f"{row.tokens_per_s:,.0f} [{colour}]{row.speedup:.2f}±{half:.2f}[/]"

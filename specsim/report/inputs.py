@@ -1,0 +1,53 @@
+"""The inputs of a run as they are written beside its results: the resolved scenario and the provenance."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from specsim.provenance import provenance
+from specsim.schema import catalogue
+from specsim.schema.load import REFERENCES, Inputs
+
+
+def resolved_scenario(inputs: Inputs) -> str:
+    """The scenario as YAML, with extends and overrides applied and paths that hold from anywhere; it runs again."""
+    data = inputs.scenario.model_dump(mode="json", exclude_none=True)
+    for name, (path, kind) in REFERENCES.items():
+        file = inputs.files.get(name)
+        if file is not None and file.parent != catalogue.KINDS[kind][0]:
+            *parents, last = path.split(".")
+            place: dict[str, Any] = data
+            for parent in parents:
+                place = place[parent]
+            place[last] = str(file)
+    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+    return text
+
+
+def provenance_json(inputs: Inputs) -> str:
+    """Versions, seed, input files by content and the sources of the numbers used."""
+    acceptance = inputs.scenario.speculation.acceptance
+    sources = {
+        "device": {"name": inputs.device.name, **_sources(inputs.device.sources)},
+        "engine": {"name": inputs.engine.name, **_sources(inputs.engine.sources)},
+        "acceptance": acceptance.source or "not stated in the scenario",
+        "lengths": _attribution(inputs.lengths_file),
+    }
+    result = provenance(inputs.scenario.seed, inputs.files, sources)
+    return json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+
+
+def _sources(sources: Any) -> dict[str, Any]:
+    return {path: source.model_dump() for path, source in sources.items()}
+
+
+def _attribution(file: Path | None) -> str:
+    """The comment lines at the head of a table of lengths."""
+    if file is None:
+        return "stated in the scenario"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return " ".join(line.lstrip("# ") for line in lines if line.startswith("#")) or file.name

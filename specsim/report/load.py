@@ -1,0 +1,94 @@
+"""What a person reads of one load, and the files it leaves."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+import pandas as pd
+from rich.table import Table
+
+from specsim.analysis.intervals import Interval
+from specsim.planner.compare import METRICS, THROUGHPUT, LoadResult
+from specsim.records import PARTS
+from specsim.report.folder import Writer, table_writer, text_writer
+from specsim.report.inputs import provenance_json, resolved_scenario
+from specsim.schema.load import Inputs
+from specsim.schema.scenario import Scenario
+from specsim.schema.workload import ClosedLoop
+
+
+def load_answer(scenario: Scenario, result: LoadResult) -> str:
+    """The answer in a sentence."""
+    load, k = scenario.workload.load, result.num_draft_tokens
+    at = (
+        f"{load.concurrency} concurrent requests"
+        if isinstance(load, ClosedLoop)
+        else f"{load.rate:g} requests/s offered"
+    )
+    plain = result.interval(0, THROUGHPUT).estimate
+    if k == 0:
+        return f"At {at}: {plain:,.0f} output tokens/s without speculation."
+    speedup, tpot = result.speedup(), next(metric for metric in METRICS if metric.name.startswith("TPOT p50"))
+    before, after = (result.interval(arm, tpot).estimate for arm in (0, k))
+    return (
+        f"At {at}, {k} draft token{'s' if k > 1 else ''} change output throughput by {speedup.estimate:.2f}× "
+        f"[{speedup.low:.2f}, {speedup.high:.2f}] and median TPOT from {before:.1f} to {after:.1f} ms."
+    )
+
+
+def load_table(result: LoadResult) -> Table:
+    """Every metric of both arms with its 95 % interval; metrics that no run has are left out."""
+    arms = list(result.values)
+    table = Table("metric", *("without" if k == 0 else f"{k} draft tokens" for k in arms))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for metric in METRICS:
+        cells = [_cell(result.interval(k, metric)) for k in arms]
+        if any(cells):
+            table.add_row(metric.name, *cells)
+    return table
+
+
+def _cell(interval: Interval) -> str:
+    if math.isnan(interval.estimate):
+        return ""
+    half = interval.high - interval.estimate
+    return f"{interval.estimate:,.4g} ± {half:.2g}"
+
+
+def load_files(inputs: Inputs, result: LoadResult) -> Mapping[str, Writer]:
+    """File name → what writes it."""
+    texts = {
+        "summary.json": _summary(result),
+        "scenario.yaml": resolved_scenario(inputs),
+        "provenance.json": provenance_json(inputs),
+    }
+    frames = {}
+    for k, run in result.records.items():
+        frames[f"requests-{k}.csv"] = pd.DataFrame(_columns(run.requests))
+        steps = _columns(run.steps)
+        parts = steps.pop("parts")
+        frames[f"steps-{k}.csv"] = pd.DataFrame(steps | {f"{part}_s": parts[:, i] for i, part in enumerate(PARTS)})
+    return {name: text_writer(text) for name, text in texts.items()} | {
+        name: table_writer(frame) for name, frame in frames.items()
+    }
+
+
+def _columns(records: Any) -> dict[str, Any]:
+    return {field.name: getattr(records, field.name) for field in fields(records)}
+
+
+def _summary(result: LoadResult) -> str:
+    arms = {
+        str(k): {metric.name: _finite(asdict(result.interval(k, metric))) for metric in METRICS} for k in result.values
+    }
+    return json.dumps({"num_draft_tokens": result.num_draft_tokens, "metrics": arms}, indent=2) + "\n"
+
+
+def _finite(interval: dict[str, float]) -> dict[str, float | None]:
+    """JSON has no NaN."""
+    return {key: value if math.isfinite(value) else None for key, value in interval.items()}

@@ -1,0 +1,40 @@
+"""JSON Schemas of the YAML files, as committed under ``docs/schema`` and printed by ``specsim schema``."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import BaseModel
+
+from specsim.schema.hardware import Device, Engine
+from specsim.schema.scenario import Scenario
+
+MODELS: dict[str, type[BaseModel]] = {"scenario": Scenario, "device": Device, "engine": Engine}
+
+
+def json_schema(kind: str) -> str:
+    """The schema of a scenario, device or engine file, as JSON text.
+
+    Scenario files may leave out whatever the file they extend provides, so for them no key is required at any level.
+    """
+    schema = MODELS[kind].model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    if kind == "scenario":
+        extends = {
+            "type": "string",
+            "description": "Catalogue name or path of the scenario that this one is laid over.",
+        }
+        schema["properties"] = {"extends": extends} | schema["properties"]
+        _drop_required(schema)
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _drop_required(node: object) -> None:
+    if isinstance(node, dict):
+        if isinstance(node.get("required"), list):
+            del node["required"]
+        for below in node.values():
+            _drop_required(below)
+    elif isinstance(node, list):
+        for below in node:
+            _drop_required(below)

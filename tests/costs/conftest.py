@@ -1,0 +1,27 @@
+"""The devices and models that the cost tests price."""
+
+import pytest
+
+from specsim.schema.hardware import Device
+from specsim.schema.load import read_device, read_model
+from specsim.schema.model import ModelConfig
+
+
+@pytest.fixture(scope="session")
+def h100() -> Device:
+    return read_device("h100-sxm")
+
+
+@pytest.fixture(scope="session")
+def a100() -> Device:
+    return read_device("a100-sxm-80gb")
+
+
+@pytest.fixture(scope="session")
+def llama_8b() -> ModelConfig:
+    return read_model("llama-3.1-8b")
+
+
+@pytest.fixture(scope="session")
+def llama_70b() -> ModelConfig:
+    return read_model("llama-3.1-70b")

@@ -1,0 +1,71 @@
+"""What fits a device, worked out by hand, and the refusal of what does not."""
+
+import pytest
+
+from specsim.costs.memory import kv_bytes_per_token, memory_plan
+from specsim.costs.passes import drafter_shape, target_shape
+from specsim.errors import InfeasibleError
+from specsim.schema.load import read_engine, read_model
+from specsim.schema.speculation import EagleHead
+
+EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")
+CAPACITY = 81559 * 2**20
+GIB = 2**30
+
+
+@pytest.fixture(scope="module")
+def vllm():
+    return read_engine("vllm")
+
+
+def test_kv_bytes_of_a_llama_8b_token(llama_8b, llama_70b):
+    """Two (key, value) x 32 layers x 8 heads x 128 x 2 bytes; the 70B has 80 layers of the same heads."""
+    assert kv_bytes_per_token(llama_8b, 1) == 131072
+    assert kv_bytes_per_token(llama_8b, 4) == 32768
+    assert kv_bytes_per_token(llama_70b, 1) == 327680
+
+
+def test_llama_8b_on_an_h100(h100, vllm, llama_8b):
+    plan = memory_plan(h100, vllm, target_shape(llama_8b, 1), None, where="here")
+    assert plan.weights == pytest.approx(16.06e9, rel=1e-3)
+    assert plan.draft_weights == 0
+    assert plan.usable == 0.9 * CAPACITY
+    assert plan.kv_tokens == int((0.9 * CAPACITY - 2 * llama_8b.num_parameters - 3 * GIB) // 131072)
+
+
+def test_a_drafter_takes_memory_for_its_weights_and_its_own_cache(h100, vllm, llama_8b):
+    head = drafter_shape(EAGLE3, read_model("eagle3-llama-3.1-8b"), 1)
+    alone, both = (memory_plan(h100, vllm, target_shape(llama_8b, 1), drafter, where="") for drafter in (None, head))
+    assert both.draft_weights == 2 * head.resident_parameters
+    assert both.kv_bytes_per_token == 33 * 4096
+    assert both.weights == alone.weights
+    assert both.kv_tokens == int((alone.usable - both.weights - both.draft_weights - 3 * GIB) // (33 * 4096))
+
+
+def test_the_pool_of_llama_8b_beside_an_eagle_head_against_a_published_log(h100, vllm, llama_8b):
+    """vllm-project/vllm#19996 logs 410,128 KV tokens; the engine profile's reserve is stated as 1-2 GiB too small."""
+    head = drafter_shape(EagleHead(kind="eagle", model="x", generation="eagle"), read_model("eagle-llama-3.1-8b"), 1)
+    tokens = memory_plan(h100, vllm, target_shape(llama_8b, 1), head, where="").kv_tokens
+    assert 0 <= tokens - 410_128 <= 2 * GIB / (33 * 4096)
+
+
+def test_each_device_of_a_group_holds_its_share(h100, vllm, llama_70b):
+    plan = memory_plan(h100, vllm, target_shape(llama_70b, 4), None, where="")
+    assert plan.weights == 2 * llama_70b.num_parameters / 4
+    assert plan.kv_tokens == int((0.9 * CAPACITY - plan.weights - 3 * GIB) // (327680 / 4))
+
+
+def test_70b_on_one_h100_is_infeasible_and_the_message_says_what_would_help(h100, vllm, llama_70b):
+    with pytest.raises(InfeasibleError, match=r"here: deployment: the weights need 131\.4 GiB .* 71\.7 GiB") as caught:
+        memory_plan(h100, vllm, target_shape(llama_70b, 1), None, where="here")
+    assert "use more devices" in str(caught.value)
+
+
+def test_the_pool_may_be_as_small_as_one_token(h100, vllm, llama_8b):
+    shape = target_shape(llama_8b, 1)
+    needed = 2 * llama_8b.num_parameters + 131072
+    exact = vllm.model_copy(update={"memory_fraction": 1.0, "activation_reserve": CAPACITY - needed})
+    assert memory_plan(h100, exact, shape, None, where="").kv_tokens == 1
+    short = exact.model_copy(update={"activation_reserve": CAPACITY - needed + 1})
+    with pytest.raises(InfeasibleError):
+        memory_plan(h100, short, shape, None, where="")

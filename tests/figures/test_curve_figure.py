@@ -1,0 +1,83 @@
+"""The main figure: it says what was found, fits its canvas, and is the same bytes for the same data."""
+
+import subprocess
+import sys
+
+import pytest
+from matplotlib.text import Text
+
+from specsim.analysis.crossings import Crossing
+from specsim.figures.marks import crossing_label
+from specsim.figures.style import png_bytes, svg_bytes
+
+
+def texts(figure):
+    figure.canvas.draw()  # ticks get their words only now
+    return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
+
+
+def test_it_says_what_was_found(shape, draw):
+    found = texts(draw(shape))
+    for due in ("a title", "a subtitle", "no speculation", "K = 1", "K = 3", "output tokens/s", "256"):
+        assert due in found
+    assert "closed form, K = 3 (decode only)" in found
+    assert "verifying stops being free\nnear batch 73" in found
+    # 1.05 + 0.5·sin(1.3 i) passes 1 between batches 4 and 8, 16 and 32, 64 and 128, 128 and 256.
+    stops, starts = {"none": (0, 0), "one": (1, 0), "several": (2, 1)}[shape]
+    assert sum(text.startswith("stops paying") for text in found) == stops
+    assert sum(text.startswith("starts paying") for text in found) == starts
+    assert "pays" in found
+    assert ("costs" in found) == (shape != "none")
+
+
+def test_words_stay_on_the_canvas(shape, draw):
+    figure = draw(shape)
+    figure.canvas.draw()
+    width, height = figure.canvas.get_width_height()
+    renderer = figure.canvas.get_renderer()
+    for text in figure.findobj(Text):
+        if text.get_text() and text.get_visible():
+            box = text.get_window_extent(renderer)
+            assert box.x0 >= 0, text
+            assert box.y0 >= 0, text
+            assert box.x1 <= width, text
+            assert box.y1 <= height, text
+
+
+def test_the_same_data_give_the_same_bytes(shape, draw):
+    assert svg_bytes(draw(shape)) == svg_bytes(draw(shape))
+    assert png_bytes(draw(shape)) == png_bytes(draw(shape))
+
+
+def test_the_picture_has_the_size_promised(draw):
+    png = png_bytes(draw("one"))
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")) == (1200, 900)
+
+
+def test_one_replication_has_lines_but_no_bands(draw):
+    figure = draw("one", replications=1)
+    throughput, _ = figure.axes
+    assert len(throughput.collections) == 0
+    assert len(throughput.lines) > 3
+    assert any("not established" in text for text in texts(figure))
+    assert "pays" not in texts(figure)
+
+
+@pytest.mark.parametrize("batch", [None, 0, 4000])
+def test_a_free_batch_that_was_not_measured_is_left_out(batch, draw):
+    assert not any("being free" in text for text in texts(draw("one", free_verify_batch=batch)))
+
+
+def test_labels_of_crossings():
+    established = Crossing(90.4, 84.2, 97.0, stops_paying=True)
+    assert crossing_label(established, alone=True) == "stops paying at batch 90 [84 – 97]"
+    assert crossing_label(Crossing(1.84, 1.7, 2.0, False), alone=False) == "starts paying at 1.8 [1.7 – 2.0]"
+    assert crossing_label(Crossing(190.0, 150.0, None, True), alone=True) == (
+        "stops paying near batch 190 (not established)"
+    )
+
+
+def test_drawing_never_loads_pyplot():
+    code = "import sys, specsim.figures.curve; sys.exit('matplotlib.pyplot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
