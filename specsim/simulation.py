@@ -118,11 +118,8 @@ class Simulation:
 
     def _make_step_cost(self, speculating: bool) -> StepCost:
         deployment, engine = self.inputs.scenario.deployment, self.inputs.engine
-        # a drafter may catch up with one step's tokens while it takes in another step's prompt chunks
-        largest = {self.target: engine.max_num_batched_tokens, self.drafter: 2 * engine.max_num_batched_tokens}
         target, drafter = (
-            PassCost(shape, self.inputs.device, ideal=deployment.ideal, max_tokens=tokens)
-            for shape, tokens in largest.items()
+            PassCost(shape, self.inputs.device, ideal=deployment.ideal) for shape in (self.target, self.drafter)
         )
         return StepCost(target, drafter if speculating else None, None if deployment.ideal else engine)
 

@@ -359,7 +359,7 @@ def capture(step):
     return graph.replay
 
 
-def replays_ms(replay, repeats, pause=0.0):
+def replays_ms(replay, repeats, pause=0.0, watch=None):
     """Milliseconds of each replay, back to back or after a pause in which the device is idle."""
     if DEVICE == "cpu":
         marks = [time.perf_counter()]
@@ -375,12 +375,14 @@ def replays_ms(replay, repeats, pause=0.0):
         start.record()
         replay()
         stop.record()
+    if watch:
+        watch()
     torch.cuda.synchronize()
     return [start.elapsed_time(stop) for start, stop in events]
 
 
 def times_ms(step, repeats):
-    """Back to back, as a benchmark does it: the figures fall between those after idling and those under lasting load."""
+    """Back to back, for a fraction of a second: between the figures after idling and those under lasting load."""
     replay = capture(step)
     replays_ms(replay, 3)
     return replays_ms(replay, repeats)
@@ -394,10 +396,11 @@ def after_idle_ms(step, repeats):
 def lasting_ms(step, repeats, seconds=2.5):
     """The last replays of some seconds without a pause: the clocks that the power limit allows."""
     replay, end = capture(step), time.monotonic() + (seconds if DEVICE == "cuda" else 0.0)
-    replays_ms(replay, repeats)
+    seen, ms = [], replays_ms(replay, repeats)
     while time.monotonic() < end:
-        ms = replays_ms(replay, repeats)
-    return ms if DEVICE == "cuda" else replays_ms(replay, repeats)
+        ms = replays_ms(replay, repeats, watch=lambda: seen.append(clocks()))
+    print("under load:", *seen[-1:], flush=True)
+    return ms
 
 
 def clocks() -> str:
@@ -436,7 +439,7 @@ class Table:
             return
         median, least = statistics.median(ms), min(ms)
         self._write([*self.fixed, quantity, batch, n, context, f"{median:.5f}", f"{least:.5f}", len(ms)])
-        print(f"{quantity} {batch} {n} {context} {median:.4f} {least:.4f} {clocks()}", flush=True)
+        print(f"{quantity} {batch} {n} {context} {median:.4f} {least:.4f}", flush=True)
 
 
 # --- What is measured -------------------------------------------------------------------------------------------------

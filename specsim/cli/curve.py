@@ -39,7 +39,9 @@ def curve(
     sentences = answer(inputs.scenario, result)
     write_folder(folder, curve_files(inputs, result, sentences), force=force)
     screen = console()
-    screen.print(f"[bold]{sentences[0]}[/bold]", *sentences[1:], sep="\n", soft_wrap=True)
+    screen.print(sentences[0], style="bold", markup=False, soft_wrap=True)
+    for sentence in sentences[1:]:
+        screen.print(sentence, markup=False, soft_wrap=True)
     screen.print()
     screen.print(table(inputs.scenario, result))
     screen.print(f"written to {folder}/", soft_wrap=True)

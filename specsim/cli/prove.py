@@ -25,7 +25,7 @@ def prove(
     with progress_bar("proving") as progress:
         checks = run_checks(seed, quick=quick, progress=lambda *_: progress(1 / NUM_CHECKS))
     screen = console()
-    screen.print(f"[bold]{verdict(checks)}[/bold]", soft_wrap=True)
+    screen.print(verdict(checks), style="bold", markup=False, soft_wrap=True)
     screen.print(proof_table(checks))
     if not all(check.passed for check in checks):
         raise typer.Exit(1)

@@ -35,6 +35,6 @@ def simulate(
         result = simulate_load(inputs, progress=progress)
     write_folder(folder, load_files(inputs, result), force=force)
     screen = console()
-    screen.print(f"[bold]{load_answer(inputs.scenario, result)}[/bold]", soft_wrap=True)
+    screen.print(load_answer(inputs.scenario, result), style="bold", markup=False, soft_wrap=True)
     screen.print(load_table(result))
     screen.print(f"written to {folder}/", soft_wrap=True)

@@ -33,5 +33,5 @@ def theory(
     alphas, gammas = read_numbers(alpha, gamma)
     profile = read_device(device)
     screen = console()
-    screen.print(f"[bold]{theory_answer(alphas, gammas, draft_cost, profile)}[/bold]", soft_wrap=True)
+    screen.print(theory_answer(alphas, gammas, draft_cost, profile), style="bold", markup=False, soft_wrap=True)
     screen.print(theory_table(alphas, gammas, draft_cost, profile))

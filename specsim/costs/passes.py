@@ -6,10 +6,13 @@ Not modelled yet: the memory traffic of norms and activations (their launches ar
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from specsim.costs.collectives import all_reduce_seconds
 from specsim.costs.linear import BYTES_PER_ELEMENT, Linear, layer_linears, linear_time
@@ -18,6 +21,11 @@ from specsim.forward import Pass
 from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig
 from specsim.schema.speculation import DraftModel, EagleHead
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FIRST_BLOCK = 2048  # rows of a table computed at once; covers most steps
 
 
 class PassTime(NamedTuple):
@@ -89,14 +97,13 @@ class PassCost:
         shape: what is multiplied.
         device: where.
         ideal: drop efficiencies, launches and every traffic but weights.
-        max_tokens: largest pass that will be asked for.
     """
 
-    def __init__(self, shape: ForwardShape, device: Device, *, ideal: bool, max_tokens: int) -> None:
+    def __init__(self, shape: ForwardShape, device: Device, *, ideal: bool) -> None:
         rates = device_rates(device, ideal=ideal)
-        self._by_tokens = _token_table(shape, device, rates, max_tokens)
-        self._by_logit_rows = _linear_table(shape.head, rates, max_tokens)
-        self._by_fused_tokens = _linear_table(shape.fusion, rates, max_tokens)
+        self._by_tokens = RowTable(partial(_token_seconds, shape, device, rates))
+        self._by_logit_rows = RowTable(partial(linear_time, [shape.head], rates=rates))
+        self._by_fused_tokens = RowTable(partial(linear_time, [shape.fusion] if shape.fusion else [], rates=rates))
         self._kv_seconds, self._query_seconds = _attention_seconds(shape, rates)
 
     def price(self, work: Pass) -> PassTime:
@@ -113,24 +120,35 @@ class PassCost:
         )
 
 
-def _token_table(
-    shape: ForwardShape, device: Device, rates: Rates, max_tokens: int
-) -> list[tuple[float, float, float, float]]:
-    tokens = np.arange(max_tokens + 1)
+class RowTable:
+    """Columns of seconds by number of rows, computed once for each block of numbers that is asked for.
+
+    Args:
+        compute: numbers of rows [n] → columns of seconds, each [n].
+    """
+
+    def __init__(self, compute: Callable[[Ints], Sequence[Floats]]) -> None:
+        self._compute = compute
+        self._rows: list[tuple[float, ...]] = []
+
+    def __getitem__(self, rows: int) -> tuple[float, ...]:
+        while rows >= len(self._rows):
+            block = np.arange(len(self._rows), max(2 * len(self._rows), FIRST_BLOCK))
+            self._rows += zip(*(column.tolist() for column in self._compute(block)), strict=True)
+        return self._rows[rows]
+
+
+def _token_seconds(
+    shape: ForwardShape, device: Device, rates: Rates, tokens: Ints
+) -> tuple[Floats, Floats, Floats, Floats]:
     linear = linear_time(shape.linears, tokens, rates)
     layers = shape.model.num_hidden_layers
     launch = linear.launch + layers * (rates.attention_launch + rates.elementwise_launch) * (tokens > 0)
-    communication = np.zeros(tokens.shape)
-    if not rates.weight_traffic_only:
-        reduced = tokens * shape.model.hidden_size * BYTES_PER_ELEMENT
-        communication = 2 * layers * all_reduce_seconds(reduced, shape.tensor_parallel, device)
-    columns = (linear.weights, linear.compute, launch, communication)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def _linear_table(linear: Linear | None, rates: Rates, max_rows: int) -> list[tuple[float, float, float]]:
-    times = linear_time([linear] if linear else [], np.arange(max_rows + 1), rates)
-    return list(zip(*(column.tolist() for column in times), strict=True))
+    if rates.weight_traffic_only:
+        return linear.weights, linear.compute, launch, np.zeros(tokens.shape)
+    reduced = tokens * shape.model.hidden_size * BYTES_PER_ELEMENT
+    communication: Floats = 2 * layers * all_reduce_seconds(reduced, shape.tensor_parallel, device)
+    return linear.weights, linear.compute, launch, communication
 
 
 def _attention_seconds(shape: ForwardShape, rates: Rates) -> tuple[float, float]:

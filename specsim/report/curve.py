@@ -99,10 +99,8 @@ def _limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
     """What the reader must know to read the numbers right."""
     rows = result.points[result.points["mean_running_batch"] < CLEARLY_BELOW * result.points["batch"]]
     if len(rows):
-        running = rows["mean_running_batch"].max()
-        yield (
-            f"Memory holds about {running:.0f} such requests at once; from batch {rows['batch'].min()} on the rest wait."
-        )
+        running, first = rows["mean_running_batch"].max(), rows["batch"].min()
+        yield f"Memory holds about {running:.0f} such requests at once; from batch {first} on the rest wait."
     measured = scenario.speculation.acceptance.measured_positions
     longest = max(scenario.curve.num_draft_tokens)
     if measured is not None and longest > measured:
@@ -114,7 +112,7 @@ def _limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
 
 def table(scenario: Scenario, result: CurveResult) -> Table:
     """Batch by draft length: tokens/s without and with speculation, speedup with its 95 % interval."""
-    grid = Table(title=f"{scenario.name}: output tokens/s and speedup [95 % interval] at equal concurrency")
+    grid = Table(title=f"{scenario.name}: output tokens/s, and speedup ± 95 % interval, at equal concurrency")
     grid.add_column("batch", justify="right")
     grid.add_column("without", justify="right")
     for k in scenario.curve.num_draft_tokens:

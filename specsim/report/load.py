@@ -9,6 +9,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 import pandas as pd
+from rich.markup import escape
 from rich.table import Table
 
 from specsim.analysis.intervals import Interval
@@ -49,7 +50,7 @@ def load_table(result: LoadResult) -> Table:
     for metric in METRICS:
         cells = [_cell(result.interval(k, metric)) for k in arms]
         if any(cells):
-            table.add_row(metric.name, *cells)
+            table.add_row(escape(metric.name), *cells)
     return table
 
 

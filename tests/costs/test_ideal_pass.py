@@ -20,9 +20,7 @@ ROUNDING = 1e-13
 
 @pytest.fixture(scope="module")
 def ideal():
-    return PassCost(
-        target_shape(read_model("llama-3.1-8b"), 1), read_device("h100-sxm"), ideal=True, max_tokens=MAX_TOKENS
-    )
+    return PassCost(target_shape(read_model("llama-3.1-8b"), 1), read_device("h100-sxm"), ideal=True)
 
 
 def decode(tokens, context=0):
@@ -42,7 +40,7 @@ def test_a_one_token_pass_streams_every_matrix_once(ideal):
 
 @pytest.mark.parametrize("model", ["llama-3.1-8b", "llama-3.1-70b", "qwen3-32b", "eagle3-llama-3.1-8b"])
 def test_a_pass_grows_by_exactly_tokens_over_ridge(model):
-    cost = PassCost(target_shape(read_model(model), 1), read_device("h100-sxm"), ideal=True, max_tokens=MAX_TOKENS)
+    cost = PassCost(target_shape(read_model(model), 1), read_device("h100-sxm"), ideal=True)
     one = sum(cost.price(decode(1)))
     growth = [sum(cost.price(decode(tokens))) / one for tokens in range(1, MAX_TOKENS + 1)]
     expected = [max(1.0, tokens / RIDGE) for tokens in range(1, MAX_TOKENS + 1)]
@@ -66,6 +64,6 @@ def test_only_weights_and_their_arithmetic_cost_anything(ideal, tokens, context)
 
 
 def test_a_group_of_devices_shares_the_time_and_its_links_are_free(ideal):
-    shared = PassCost(target_shape(read_model("llama-3.1-8b"), 8), read_device("h100-sxm"), ideal=True, max_tokens=400)
+    shared = PassCost(target_shape(read_model("llama-3.1-8b"), 8), read_device("h100-sxm"), ideal=True)
     for tokens in (1, 300, 400):
         assert sum(shared.price(decode(tokens))) == pytest.approx(sum(ideal.price(decode(tokens))) / 8, rel=ROUNDING)

@@ -80,7 +80,7 @@ def test_the_lowered_form_is_the_direct_evaluation(shape, device):
     shape, device = SHAPES[shape](), read_device(device)
     if shape.tensor_parallel not in {1, *device.allreduce.efficiency}:
         pytest.skip(f"{device.name} has no links for {shape.tensor_parallel} devices")
-    cost = PassCost(shape, device, ideal=False, max_tokens=MAX_TOKENS)
+    cost = PassCost(shape, device, ideal=False)
 
     @given(passes())
     def check(work):
@@ -92,7 +92,7 @@ def test_the_lowered_form_is_the_direct_evaluation(shape, device):
 
 @pytest.fixture(scope="module")
 def h100_cost():
-    return PassCost(SHAPES["eagle3"](), read_device("h100-sxm"), ideal=False, max_tokens=MAX_TOKENS)
+    return PassCost(SHAPES["eagle3"](), read_device("h100-sxm"), ideal=False)
 
 
 @given(
@@ -121,11 +121,11 @@ def test_kv_is_read_once_whatever_the_number_of_queries(h100_cost):
 
 def test_kv_time_of_llama_8b_by_hand(h100):
     """131,072 bytes a token at 91.6 % of 3.35 TB/s."""
-    cost = PassCost(SHAPES["target"](), h100, ideal=False, max_tokens=1)
+    cost = PassCost(SHAPES["target"](), h100, ideal=False)
     assert cost.price(Pass(1, 1, 1, 1000, 1000)).kv == pytest.approx(1000 * 131072 / (0.916 * 3.35e12))
 
 
 def test_launches_of_a_layer_by_hand(h100):
     """Four matrix products, attention and four elementwise kernels."""
-    launch = PassCost(SHAPES["target"](), h100, ideal=False, max_tokens=1).price(Pass(1, 0, 1, 0, 0)).launch
+    launch = PassCost(SHAPES["target"](), h100, ideal=False).price(Pass(1, 0, 1, 0, 0)).launch
     assert launch / 32 == pytest.approx(4 * 4.2e-6 + 12.9e-6 + 4 * 2.5e-6)

@@ -1,0 +1,101 @@
+"""The passes that drafters run, worked out by hand: who takes part, with how many tokens and how much context."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specsim.drafting.drafters import PromptWork, catch_up_tokens, draft_passes
+from specsim.forward import Pass, attended
+from specsim.schema.speculation import DraftModel, EagleHead
+
+DRAFT_MODEL = DraftModel(kind="draft_model", model="x")
+EAGLE = EagleHead(kind="eagle", model="x", generation="eagle")
+EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")
+DRAFTERS = [DRAFT_MODEL, EAGLE, EAGLE3]
+
+
+def ints(*values):
+    return np.array(values, dtype=np.int64)
+
+
+def passes(drafter, num_draft, catch_up, context, **prompts):
+    return list(draft_passes(drafter, ints(*num_draft), ints(*catch_up), ints(*context), PromptWork(**prompts)))
+
+
+def test_what_a_causal_mask_lets_queries_attend_to():
+    # the last 3 of 10 tokens see 8, 9 and 10 of them
+    assert attended(3, 10) == 8 + 9 + 10
+    assert attended(10, 10) == 55
+    assert attended(1, 7) == 7
+
+
+def test_a_draft_model_catches_up_and_then_adds_a_token_per_pass():
+    assert passes(DRAFT_MODEL, (3, 3), (1, 2), (10, 20)) == [
+        # one token sees 10 entries, two tokens see 19 and 20
+        Pass(tokens=3, logit_rows=2, sequences=2, context_tokens=30, query_context=10 + 19 + 20),
+        Pass(tokens=2, logit_rows=2, sequences=2, context_tokens=11 + 21, query_context=11 + 21),
+        Pass(tokens=2, logit_rows=2, sequences=2, context_tokens=12 + 22, query_context=12 + 22),
+    ]
+
+
+@pytest.mark.parametrize(("drafter", "fused"), [(EAGLE, 0), (EAGLE3, 5)])
+def test_an_eagle_head_takes_in_the_targets_states_on_its_first_pass_only(drafter, fused):
+    assert passes(drafter, (2, 2), (4, 1), (10, 20)) == [
+        Pass(5, 2, 2, 30, 7 + 8 + 9 + 10 + 20, fused_tokens=fused),
+        Pass(2, 2, 2, 11 + 21, 11 + 21, fused_tokens=0),
+    ]
+
+
+@pytest.mark.parametrize("drafter", DRAFTERS)
+def test_of_ragged_drafts_the_longest_decides_and_the_batch_shrinks(drafter):
+    ran = passes(drafter, (1, 3, 0, 2), (1, 1, 1, 1), (10, 20, 30, 40))
+    assert [work.sequences for work in ran] == [3, 2, 1]
+    assert [work.context_tokens for work in ran] == [10 + 20 + 40, 21 + 41, 22]
+
+
+@pytest.mark.parametrize("drafter", DRAFTERS)
+def test_nothing_runs_where_nobody_wants_a_draft(drafter):
+    assert passes(drafter, (0, 0), (1, 1), (10, 20)) == []
+    assert passes(drafter, (), (), ()) == []
+
+
+def test_prompt_chunks_join_the_first_pass_without_logits():
+    chunk = {"tokens": 64, "sequences": 1, "context_tokens": 100, "query_context": attended(64, 100)}
+    assert passes(EAGLE3, (2,), (1,), (10,), **chunk) == [
+        Pass(65, 1, 2, 110, 10 + attended(64, 100), fused_tokens=65),
+        Pass(1, 1, 1, 11, 11),
+    ]
+    assert passes(EAGLE3, (), (), (), **chunk) == [Pass(64, 0, 1, 100, attended(64, 100), fused_tokens=64)]
+
+
+def test_a_draft_model_has_computed_all_but_what_the_verifier_added():
+    num_accepted, num_draft = ints(0, 2, 3, 0), ints(3, 3, 3, 0)
+    # only where every draft survived had the last of them never been an input
+    assert catch_up_tokens(DRAFT_MODEL, num_accepted, num_draft).tolist() == [1, 1, 2, 1]
+
+
+@pytest.mark.parametrize("drafter", [EAGLE, EAGLE3])
+def test_an_eagle_head_recomputes_the_whole_round(drafter):
+    assert catch_up_tokens(drafter, ints(0, 2, 3, 0), ints(3, 3, 3, 0)).tolist() == [1, 3, 4, 1]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6), st.integers(6, 1000)), max_size=6),
+    st.sampled_from(DRAFTERS),
+)
+def test_the_passes_are_those_of_a_loop_over_requests(requests, drafter):
+    num_draft, catch_up, context = zip(*requests, strict=True) if requests else ((), (), ())
+    ran = passes(drafter, num_draft, catch_up, context)
+    assert len(ran) == max(num_draft, default=0)
+    for position, work in enumerate(ran):
+        drafting = [(c if position == 0 else 1, n + position) for k, c, n in requests if k > position]
+        tokens = sum(queries for queries, _ in drafting)
+        assert work == Pass(
+            tokens=tokens,
+            logit_rows=len(drafting),
+            sequences=len(drafting),
+            context_tokens=sum(keys for _, keys in drafting),
+            query_context=sum(attended(queries, keys) for queries, keys in drafting),
+            fused_tokens=tokens if drafter == EAGLE3 and position == 0 else 0,
+        )
