@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO := llama3.1-8b-h100-eagle3
+GALLERY := $(DEMO) azure-conversation-h100-eagle3 theory-h100-ideal
 
-.PHONY: help demo test test-quick check bench gallery clean
+.PHONY: help demo test test-quick check bench gallery published clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -23,6 +24,15 @@ test: .venv/installed  ## every test, slow ones included
 
 test-quick: .venv/installed  ## the tests without the slow ones
 	$(BIN)/python -m pytest -n 2 -q -m 'not slow'
+
+gallery: .venv/installed  ## redraw the figures in plots/ with the tables behind them
+	for name in $(GALLERY); do $(BIN)/specsim curve $$name --out plots/$$name --force || exit; done
+
+bench: .venv/installed  ## speeds of the verifier and the engine
+	$(BIN)/python -m pytest benchmarks -q --benchmark-columns=min,median,ops
+
+published: .venv/installed  ## predicted against published throughput, to see how far uncalibrated profiles are off
+	$(BIN)/python benchmarks/published.py
 
 check: .venv/installed  ## lint, format, types and layers
 	$(BIN)/ruff check .
