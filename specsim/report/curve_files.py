@@ -9,9 +9,10 @@ import pandas as pd
 from specsim.figures.curve import curve_figure
 from specsim.figures.style import png_bytes, svg_bytes
 from specsim.planner.curve import CurveResult
-from specsim.report.curve import featured_draft_length
+from specsim.report.curve import featured_draft_length, table
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
+from specsim.report.text import as_text
 from specsim.schema.load import Inputs
 
 
@@ -37,7 +38,7 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
         "closed_form.csv": table_writer(result.closed_form),
         "curve.png": bytes_writer(png_bytes(figure)),
         "curve.svg": bytes_writer(svg_bytes(figure)),
-        "answer.txt": text_writer("\n".join(sentences) + "\n"),
+        "answer.txt": text_writer(as_text(sentences, table(inputs.scenario, result))),
         "scenario.yaml": text_writer(resolved_scenario(inputs)),
         "provenance.json": text_writer(provenance_json(inputs)),
     }

@@ -17,6 +17,7 @@ from specsim.planner.compare import METRICS, THROUGHPUT, LoadResult
 from specsim.records import PARTS
 from specsim.report.folder import Writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
+from specsim.report.text import as_text
 from specsim.schema.load import Inputs
 from specsim.schema.scenario import Scenario
 from specsim.schema.workload import ClosedLoop
@@ -64,6 +65,7 @@ def _cell(interval: Interval) -> str:
 def load_files(inputs: Inputs, result: LoadResult) -> Mapping[str, Writer]:
     """File name → what writes it."""
     texts = {
+        "answer.txt": as_text([load_answer(inputs.scenario, result)], load_table(result)),
         "summary.json": _summary(result),
         "scenario.yaml": resolved_scenario(inputs),
         "provenance.json": provenance_json(inputs),
