@@ -64,7 +64,7 @@ def device_rates(device: Device, *, ideal: bool) -> Rates:
         linear_flops=linear.compute_efficiency * peak,
         linear_bandwidth=linear.bandwidth_efficiency * bandwidth,
         linear_launch=linear.launch,
-        sharpness=linear.sharpness,
+        sharpness=math.inf if linear.sharpness == "hard" else linear.sharpness,
         row_tile=linear.row_tile,
         attention_flops=attention.compute_efficiency * peak,
         attention_bandwidth=attention.bandwidth_efficiency * bandwidth,

@@ -28,7 +28,7 @@ def open_loop(env: simpy.Environment, replica: Replica, arrivals: NDArray[np.flo
 
     def send_all() -> Generator[simpy.Event, None, None]:
         for request, arrival in enumerate(arrivals.tolist()):
-            yield env.timeout(arrival - env.now)
+            yield env.timeout(max(0.0, arrival - env.now))  # the clock may have rounded past an equal arrival
             replica.send(request)
 
     env.process(send_all())

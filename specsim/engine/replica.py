@@ -189,7 +189,9 @@ class Replica:
         num_out = self._speculator.verify(requests, positions, num_draft)
         emitted = np.minimum(num_out, table.output_tokens[requests] - positions)
         if self._drafter is not None:
-            table.catch_up[requests] = catch_up_tokens(self._drafter, num_out - 1, num_draft)
+            # a drafter that sat out this round still lacks what it lacked before
+            missed = np.where(num_draft > 0, 0, table.catch_up[requests])
+            table.catch_up[requests] = missed + catch_up_tokens(self._drafter, num_out - 1, num_draft)
         self._recorder.rounds(requests, num_draft, num_out - 1, emitted, from_prompt=False)
         return self._finish(table.emit(requests, emitted, self._env.now))
 

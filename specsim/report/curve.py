@@ -24,6 +24,10 @@ def answer(scenario: Scenario, result: CurveResult) -> list[str]:
     sentences = [f"{_pays(k, found, _speedups(result, k))} {_free(k, result.free_batch[k])}"]
     sentences.append(_best(result))
     sentences.extend(_limits(scenario, result))
+    repeats = scenario.curve.replications
+    sentences.append(
+        f"Below: output tokens/s, and speedup at equal concurrency ± 95 % interval ({repeats} paired runs)."
+    )
     return sentences
 
 
@@ -111,8 +115,8 @@ def _limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
 
 
 def table(scenario: Scenario, result: CurveResult) -> Table:
-    """Batch by draft length: tokens/s without and with speculation, speedup with its 95 % interval."""
-    grid = Table(title=f"{scenario.name}: output tokens/s, and speedup ± 95 % interval, at equal concurrency")
+    """Batch by draft length: output tokens/s without and with speculation, speedup ± its 95 % interval."""
+    grid = Table()
     grid.add_column("batch", justify="right")
     grid.add_column("without", justify="right")
     for k in scenario.curve.num_draft_tokens:

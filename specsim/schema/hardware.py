@@ -86,8 +86,8 @@ class LinearKernels(Input):
     launch: Duration
     compute_efficiency: Efficiency
     bandwidth_efficiency: Efficiency
-    sharpness: Sharpness
-    """n; large values approach the hard maximum."""
+    sharpness: Sharpness | Literal["hard"]
+    """n; ``hard`` is the limit of large n, the hard maximum."""
     row_tile: tuple[Count, Count]
     """Rows are padded up to the first value while they fit it, above it to multiples of the second."""
 
