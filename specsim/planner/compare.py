@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
 from specsim.analysis.latencies import LatencyLimits, goodput, slo_attainment
 from specsim.analysis.metrics import RunMetrics, steady_window, summarise
-from specsim.planner.curve import Progress
+from specsim.planner.points import Progress
 from specsim.records import RunRecords
 from specsim.schema.load import Inputs
 from specsim.schema.workload import SLO, ClosedLoop

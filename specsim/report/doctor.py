@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from rich.table import Table
 
-from specsim.planner.curve import Point, run_point
+from specsim.planner.points import Point, run_point
 from specsim.provenance import versions
 from specsim.schema import catalogue
 from specsim.schema.load import load_scenario

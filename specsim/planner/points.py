@@ -1,0 +1,102 @@
+"""The points of a curve and their runs, spread over processes; the results do not depend on how many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.analysis.metrics import steady_window, summarise
+from specsim.schema.load import Inputs
+from specsim.schema.workload import ClosedLoop
+from specsim.simulation import Simulation
+
+Floats = NDArray[np.float64]
+Progress = Callable[[float], None]
+"""Called with the share of the work done since the last call; the shares add up to 1 at most."""
+
+
+class Point(NamedTuple):
+    """A load and a draft length (0: no speculation)."""
+
+    batch: int
+    num_draft_tokens: int
+
+
+@dataclass(frozen=True)
+class PointRuns:
+    """What the runs of one point yield, each [replications]; entry r of every point shares its requests and luck.
+
+    Attributes:
+        tokens_per_s: output tokens per second over the steady window.
+        running_batch: mean requests in a step, which memory can hold below the batch asked for.
+        acceptance_length: tokens per verify of rounds that the end of the output cannot cut short.
+        ttft_p50, tpot_p50: median latencies [s].
+    """
+
+    tokens_per_s: Floats
+    running_batch: Floats
+    acceptance_length: Floats
+    ttft_p50: Floats
+    tpot_p50: Floats
+
+
+def num_requests(inputs: Inputs, batch: int) -> int:
+    """Requests that a run at this batch sends."""
+    curve = inputs.scenario.curve
+    return max(curve.min_requests, curve.requests_per_slot * batch)
+
+
+def _work(inputs: Inputs, point: Point) -> float:
+    """Roughly proportional to a point's wall time: its verify rounds, and the steps that hold them."""
+    rounds = num_requests(inputs, point.batch) / (1 + point.num_draft_tokens / 2)
+    return rounds * (0.01 + 1 / point.batch)
+
+
+def run_all(inputs: Inputs, points: Sequence[Point], jobs: int, progress: Progress) -> dict[Point, PointRuns]:
+    """Every point; the longest start first, so that processes finish together."""
+    ordered = sorted(points, key=lambda point: -_work(inputs, point))
+    total = sum(_work(inputs, point) for point in points)
+    runs = {}
+    for point, result in _executed(inputs, ordered, jobs):
+        runs[point] = result
+        progress(_work(inputs, point) / total)
+    return runs
+
+
+def _executed(inputs: Inputs, points: Sequence[Point], jobs: int) -> Iterator[tuple[Point, PointRuns]]:
+    """Each point with its runs, in whatever order they finish."""
+    if jobs == 1 or len(points) < 2:
+        yield from ((point, run_point(inputs, point)) for point in points)
+        return
+    with ProcessPoolExecutor(min(jobs, len(points)), get_context("spawn")) as pool:
+        futures = {pool.submit(run_point, inputs, point): point for point in points}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def run_point(inputs: Inputs, point: Point) -> PointRuns:
+    """All replications of one point."""
+    simulation, load = Simulation(inputs), ClosedLoop(kind="closed_loop", concurrency=point.batch)
+    rows = []
+    for replication in range(inputs.scenario.curve.replications):
+        records = simulation.run(
+            load,
+            num_draft_tokens=point.num_draft_tokens,
+            num_requests=num_requests(inputs, point.batch),
+            replication=replication,
+        )
+        metrics = summarise(records, steady_window(records.requests, point.batch))
+        length = metrics.acceptance.untouched_acceptance_length if point.num_draft_tokens else 1.0
+        throughput = metrics.steady_output_tokens_per_s
+        rows.append((throughput, metrics.mean_running_batch, length, metrics.ttft.p50, metrics.tpot.p50))
+    return PointRuns(*np.array(rows).T)
