@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from specsim.analysis.crossings import Crossing, Crossings, find_crossings
+from specsim.analysis.crossings import Crossings, find_crossings
 from specsim.analysis.intervals import mean_interval, paired_speedup_interval
 from specsim.planner.expected import decode_step, free_verify_batch, mean_context
 from specsim.planner.points import Point, PointRuns, Progress, num_requests, run_all
@@ -20,6 +20,8 @@ from specsim.simulation import Simulation
 Floats = NDArray[np.float64]
 NUM_CLOSED_FORM_BATCHES = 80
 GRID_SHARE = 0.85  # of the work; the rest refines the crossings
+REFINEMENTS = 3  # rounds at most; each lands several times nearer
+NEAR = 0.02  # a crossing counts as simulated when a batch lies within this fraction of it
 
 
 @dataclass(frozen=True)
@@ -27,14 +29,16 @@ class CurveResult:
     """A simulated curve.
 
     Attributes:
-        points: one row per batch and draft length; the columns are the keys of ``_row``. Besides the grid asked for it
-            holds, for some draft lengths, a batch right at their crossing.
+        batches: the grid asked for.
+        points: one row per batch and draft length; the columns are the keys of ``_row``. Besides the grid it holds,
+            for some draft lengths, batches right at their crossings.
         closed_form: closed_form_speedup by draft length at enough batches to draw its bends.
         crossings: draft length → where its speedup passes 1.0.
         free_batch: draft length → largest batch whose verify is free, see ``expected.free_verify_batch``.
         context: mean context of the closed form [tokens].
     """
 
+    batches: tuple[int, ...]
     points: pd.DataFrame
     closed_form: pd.DataFrame
     crossings: dict[int, Crossings]
@@ -42,9 +46,9 @@ class CurveResult:
     context: int
 
     def best_draft_lengths(self) -> pd.Series[int]:
-        """Batch → the draft length with the highest mean throughput; 0 where none pays."""
-        table = self.points.pivot_table(index="batch", columns="num_draft_tokens", values="tokens_per_s")
-        return table.dropna().idxmax(axis=1).astype(int)
+        """Batch of the grid → the draft length with the highest mean throughput; 0 where none pays."""
+        grid = self.points[self.points["batch"].isin(self.batches)]
+        return grid.pivot(index="batch", columns="num_draft_tokens", values="tokens_per_s").idxmax(axis=1).astype(int)
 
 
 def simulate_curve(inputs: Inputs, *, jobs: int | None = None, progress: Progress = lambda share: None) -> CurveResult:
@@ -65,20 +69,24 @@ def simulate_curve(inputs: Inputs, *, jobs: int | None = None, progress: Progres
             simulation.lengths_checked(num_requests(inputs, point.batch), point.num_draft_tokens, replication)
     processes = jobs or os.cpu_count() or 1
     runs = run_all(inputs, points, processes, lambda share: progress(GRID_SHARE * share))
-    near = [Point(round(found.batch), k) for k, found in _established(curve.num_draft_tokens, runs)]
-    refined = [Point(point.batch, k) for point in near for k in (0, point.num_draft_tokens)]
-    missing = [point for point in dict.fromkeys(refined) if point not in runs]
-    runs |= run_all(inputs, missing, processes, lambda share: progress((1 - GRID_SHARE) * share))
+    for _ in range(REFINEMENTS):
+        near = _points_at_crossings(curve.num_draft_tokens, runs)
+        runs |= run_all(inputs, near, processes, lambda share: progress((1 - GRID_SHARE) / REFINEMENTS * share))
     return _result(simulation, runs)
 
 
-def _established(draft_lengths: Iterable[int], runs: dict[Point, PointRuns]) -> Iterator[tuple[int, Crossing]]:
-    """(draft length, crossing) for each crossing between two points of the grid.
+def _points_at_crossings(draft_lengths: Iterable[int], runs: dict[Point, PointRuns]) -> list[Point]:
+    """The points, not run yet, right where a crossing is established but no batch near it has been simulated.
 
-    Simulated once more right there, a crossing owes next to nothing to the straight line between its neighbours.
+    A crossing that lies on a simulated batch owes next to nothing to the straight line between neighbours.
     """
+    missing: dict[Point, None] = {}
     for k in draft_lengths:
-        yield from ((k, crossing) for crossing in _crossings(k, runs).crossings if crossing.established)
+        simulated = np.array([point.batch for point in runs if point.num_draft_tokens == k])
+        for crossing in _crossings(k, runs).crossings:
+            if crossing.established and np.abs(simulated / crossing.batch - 1).min() > NEAR:
+                missing |= dict.fromkeys((Point(round(crossing.batch), 0), Point(round(crossing.batch), k)))
+    return [point for point in missing if point not in runs]
 
 
 def _crossings(k: int, runs: dict[Point, PointRuns]) -> Crossings:
@@ -92,7 +100,7 @@ def _result(simulation: Simulation, runs: dict[Point, PointRuns]) -> CurveResult
     rows = [_row(simulation, runs, point, context) for point in sorted(runs)]
     crossings = {k: _crossings(k, runs) for k in curve.num_draft_tokens}
     free = {k: free_verify_batch(simulation, k) for k in lengths}
-    return CurveResult(pd.DataFrame(rows), _closed_form(simulation, context), crossings, free, context)
+    return CurveResult(curve.batches, pd.DataFrame(rows), _closed_form(simulation, context), crossings, free, context)
 
 
 def _closed_form(simulation: Simulation, context: int) -> pd.DataFrame:
