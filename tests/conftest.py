@@ -1,8 +1,18 @@
-"""What every part of the suite may need: the data that a checkout can have beside it."""
+"""What every part of the suite may need: the data that a checkout can have beside it, and the command line."""
 
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+
+
+class Outcome(NamedTuple):
+    """What a command leaves on the terminal."""
+
+    code: int
+    out: str
+    err: str
 
 
 @pytest.fixture(scope="session")
@@ -11,3 +21,17 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("needs ../shared, which is not beside this checkout")
     return folder
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Runs ``specsim`` with arguments, in this process."""
+    from specsim.cli.main import main
+
+    def run(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["specsim", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return Outcome(stop.value.code or 0, *capsys.readouterr())
+
+    return run

@@ -1,0 +1,112 @@
+"""A replica whose costs are plain numbers, so that the engine is tested apart from the cost model."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from specsim.costs.step import StepTime
+from specsim.drafting.acceptance import PositionAcceptance
+from specsim.engine.replica import Serving
+from specsim.engine.speculator import Speculator
+from specsim.policies.static import Static
+from specsim.rng import stream
+from specsim.schema.speculation import EagleHead
+from specsim.workload.lengths import Lengths
+
+EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")
+
+
+class PlainCost:
+    """A step takes 1 s, 1/64 s more for each token and 1/4 s for each draft pass; remembers what it was asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def price(self, target_pass, draft_passes=()):
+        draft_passes = list(draft_passes)
+        self.asked.append((target_pass, draft_passes))
+        return StepTime(1.0, 0.0, target_pass.tokens / 64, 0.0, 0.0, len(draft_passes) / 4, 0.0)
+
+
+class ConstantCost:
+    """Every step takes the same time."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def price(self, target_pass, draft_passes=()):
+        return StepTime(self.seconds, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def make_serving(
+    lengths: Lengths,
+    *,
+    conditional=(0.7, 0.7, 0.7),
+    policy=None,
+    max_num_seqs=8,
+    max_num_batched_tokens=256,
+    kv_tokens=1_000_000,
+    decode_only=False,
+    drafter=EAGLE3,
+    greedy=False,
+    seed=1,
+    replication=0,
+    cost=None,
+) -> Serving:
+    """How a replica serves; drafts are as long as the profile unless a policy says otherwise."""
+    longest = len(conditional)
+    speculator = Speculator(
+        PositionAcceptance(conditional, 8, stream(seed, "distributions")),
+        greedy=greedy,
+        seed=seed,
+        replication=replication,
+        num_slots=min(max_num_seqs, len(lengths.prompt)),
+        num_positions=int(lengths.output.max()) + longest,
+    )
+    return Serving(
+        max_num_seqs=max_num_seqs,
+        max_num_batched_tokens=max_num_batched_tokens,
+        kv_tokens=kv_tokens,
+        decode_only=decode_only,
+        cost=cost or PlainCost(),
+        drafter=drafter if longest else None,
+        policy=policy or Static(longest),
+        max_draft_tokens=longest,
+        speculator=speculator,
+    )
+
+
+@pytest.fixture(scope="session")
+def serving() -> Callable[..., Serving]:
+    return make_serving
+
+
+@pytest.fixture(scope="session")
+def constant_cost() -> type[ConstantCost]:
+    return ConstantCost
+
+
+@pytest.fixture(scope="session")
+def lengths() -> Callable[..., Lengths]:
+    """Lengths from pairs (prompt, output)."""
+
+    def from_pairs(*pairs: tuple[int, int]) -> Lengths:
+        table = np.array(pairs, dtype=np.int64)
+        return Lengths(table[:, 0], table[:, 1])
+
+    return from_pairs
+
+
+@pytest.fixture(scope="session")
+def ragged_policy() -> Callable[..., object]:
+    """Makes a policy under which request i of the batch drafts (i + step) mod (longest + 1) tokens."""
+
+    def up_to(longest: int):
+        def policy(observation, step):
+            step = step or 0
+            return (np.arange(observation.num_decodes) + step) % (longest + 1), step + 1
+
+        return policy
+
+    return up_to

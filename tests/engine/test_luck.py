@@ -1,0 +1,124 @@
+"""A request's luck is its own: it depends neither on who shares the batch nor on the order, slot or time of service."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from specsim.drafting.acceptance import PositionAcceptance
+from specsim.engine.run import serve_closed_loop
+from specsim.engine.speculator import Speculator
+from specsim.rng import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, request_uniforms, stream
+from specsim.verification import verify_chain
+
+POSITIONS, LONGEST = 40, 4
+
+
+def make_speculator(num_slots, *, greedy=False, num_positions=POSITIONS):
+    source = PositionAcceptance([0.7] * LONGEST, 8, stream(1, "distributions"))
+    return Speculator(source, greedy=greedy, seed=1, replication=0, num_slots=num_slots, num_positions=num_positions)
+
+
+def verified(speculator, rows):
+    requests, positions, num_draft = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    return speculator.verify(requests, positions, num_draft).tolist()
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, POSITIONS - LONGEST), st.integers(0, LONGEST)), min_size=1, max_size=8),
+    st.randoms(use_true_random=False),
+    st.booleans(),
+)
+def test_a_round_is_the_same_alone_and_in_any_batch(places, random, greedy):
+    rows = [(request, position, drafts) for request, (position, drafts) in enumerate(places)]
+    alone = {}
+    for row in rows:
+        speculator = make_speculator(1, greedy=greedy)
+        speculator.admit(row[0])
+        alone[row] = verified(speculator, [row])[0]
+    together = make_speculator(len(rows), greedy=greedy)
+    for request in random.sample(range(len(rows)), len(rows)):
+        together.admit(request)
+    shuffled = random.sample(rows, len(rows))
+    assert verified(together, shuffled) == [alone[row] for row in shuffled]
+
+
+def test_a_round_reads_the_uniforms_of_its_own_output_positions():
+    """The speculator against the verifier on arrays cut by hand from the request's own table."""
+    conditional = [0.3, 0.6, 0.9, 0.7]
+    source = PositionAcceptance(conditional, 8, stream(1, "distributions"))
+    speculator = Speculator(source, greedy=False, seed=1, replication=2, num_slots=1, num_positions=POSITIONS)
+    speculator.admit(5)
+    table = request_uniforms(1, 2, 5, POSITIONS)
+    counts = []
+    for position in range(POSITIONS - LONGEST):
+        window = table[None, position : position + LONGEST]
+        draft = source.propose(window[:, :, LANE_DRAFT])
+        _, num_out = verify_chain(
+            draft,
+            *source.score(draft),
+            np.array([LONGEST]),
+            accept_uniforms=window[:, :, LANE_ACCEPT],
+            final_uniforms=window[:, 0, LANE_FINAL],
+        )
+        counts += num_out.tolist()
+        assert verified(speculator, [(5, position, LONGEST)]) == num_out.tolist()
+    assert len(set(counts)) > 2
+
+
+def test_a_slot_that_is_used_again_holds_the_new_requests_luck():
+    rows = [(7, position, LONGEST) for position in range(30)]
+    fresh, used = make_speculator(1), make_speculator(1)
+    for request in (3, 4, 5):
+        used.admit(request)
+        used.release(request)
+    for speculator in (fresh, used):
+        speculator.admit(7)
+    assert [verified(fresh, [row]) for row in rows] == [verified(used, [row]) for row in rows]
+
+
+def test_luck_does_not_depend_on_how_long_outputs_can_be():
+    short, long = make_speculator(1), make_speculator(1, num_positions=10 * POSITIONS)
+    for speculator in (short, long):
+        speculator.admit(0)
+    for position in range(POSITIONS - LONGEST):
+        assert verified(short, [(0, position, LONGEST)]) == verified(long, [(0, position, LONGEST)])
+
+
+def test_a_shorter_draft_is_accepted_as_far_as_it_goes():
+    """Paired luck: at one position, K drafts are accepted up to min(K, what more drafts are accepted up to)."""
+    speculator = make_speculator(1)
+    speculator.admit(0)
+    for position in range(POSITIONS - LONGEST):
+        counts = [verified(speculator, [(0, position, drafts)])[0] - 1 for drafts in range(LONGEST + 1)]
+        assert counts == [min(drafts, counts[-1]) for drafts in range(LONGEST + 1)]
+
+
+def rounds_of(records, request):
+    mine = records.rounds.request == request
+    columns = (records.rounds.num_draft, records.rounds.num_accepted, records.rounds.num_emitted)
+    return list(zip(*(column[mine].tolist() for column in columns), strict=True))
+
+
+@pytest.mark.parametrize("decode_only", [True, False])
+@pytest.mark.parametrize("greedy", [True, False])
+def test_rounds_of_a_request_are_the_same_at_every_concurrency(serving, lengths, decode_only, greedy):
+    pairs = lengths(*[(5 + i, 20 + 3 * i) for i in range(16)])
+    runs = [
+        serve_closed_loop(serving(pairs, decode_only=decode_only, greedy=greedy), pairs, concurrency)
+        for concurrency in (1, 3, 8)
+    ]
+    for request in range(16):
+        first, *others = (rounds_of(records, request) for records in runs)
+        assert all(other == first for other in others)
+
+
+def test_another_replication_or_seed_has_other_luck(serving, lengths):
+    pairs = lengths(*[(5, 60)] * 4)
+    accepted = [
+        serve_closed_loop(serving(pairs, **streams), pairs, 4).rounds.num_accepted.tolist()
+        for streams in ({"seed": 1}, {"seed": 2}, {"seed": 1, "replication": 1})
+    ]
+    assert accepted[0] != accepted[1]
+    assert accepted[0] != accepted[2]

@@ -1,0 +1,94 @@
+"""The forward passes that the engine has priced are those that its requests needed."""
+
+import numpy as np
+import pytest
+
+from specsim.engine.run import serve_closed_loop
+from specsim.forward import Pass, attended
+from specsim.schema.speculation import DraftModel, EagleHead
+
+DRAFT_MODEL = DraftModel(kind="draft_model", model="x")
+EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")
+
+
+def test_one_request_from_prompt_to_end_by_hand(serving, lengths):
+    """A prompt of 10 in chunks of at most 8, then 4 output tokens with one draft, always accepted."""
+    how = serving(lengths((10, 4)), conditional=(1.0,), max_num_batched_tokens=8)
+    serve_closed_loop(how, lengths((10, 4)), 1)
+    chunk = Pass(tokens=8, logit_rows=0, sequences=1, context_tokens=8, query_context=36)
+    end_of_prompt = Pass(tokens=2, logit_rows=1, sequences=1, context_tokens=10, query_context=9 + 10)
+    assert how.cost.asked == [
+        (chunk, [chunk._replace(fused_tokens=8)]),
+        # the drafter takes in prompts without predicting from them
+        (end_of_prompt, [end_of_prompt._replace(logit_rows=0, fused_tokens=2)]),
+        # 11 tokens so far, the newest not yet in the cache: it and its draft see 11 and 12 entries
+        (Pass(2, 2, 1, 12, 11 + 12), [Pass(1, 1, 1, 11, 11, fused_tokens=1)]),
+        # two tokens came out, so the head catches up with two
+        (Pass(2, 2, 1, 14, 13 + 14), [Pass(2, 1, 1, 13, 12 + 13, fused_tokens=2)]),
+    ]
+
+
+def test_decodes_and_prompt_chunks_share_a_step(serving, lengths):
+    pairs = lengths((4, 3), (9, 2))
+    how = serving(pairs, conditional=(), max_num_batched_tokens=8)
+    serve_closed_loop(how, pairs, 2)
+    assert how.cost.asked == [
+        # 4 tokens end the first prompt, 4 begin the second
+        (Pass(8, 1, 2, 4 + 4, 10 + 10), []),
+        # a decode at context 5 beside the other 5 prompt tokens, which end the prompt
+        (Pass(1 + 5, 1 + 1, 2, 5 + 9, 5 + attended(5, 9)), []),
+        (Pass(2, 2, 2, 6 + 10, 6 + 10), []),
+    ]
+
+
+def replayed(records, drafter):
+    """Every decode step's target pass and first draft pass, request by request from the rounds."""
+    prompt = records.requests.prompt_tokens
+    context, lacking = prompt.copy(), np.ones_like(prompt)
+    rounds = records.rounds
+    for step in range(len(records.steps.start)):
+        target, first = Pass(0, 0, 0, 0, 0), Pass(0, 0, 0, 0, 0)
+        for row in np.flatnonzero(rounds.step == step):
+            request, drafts = rounds.request[row], rounds.num_draft[row]
+            keys = context[request] + drafts
+            target = added(target, Pass(1 + drafts, 1 + drafts, 1, keys, attended(1 + drafts, keys)))
+            emitted, unseen = rounds.num_accepted[row] + 1, lacking[request]
+            if drafts:
+                fused = unseen if drafter == EAGLE3 else 0
+                first = added(first, Pass(unseen, 1, 1, context[request], attended(unseen, context[request]), fused))
+                # the drafter has now computed its own drafts but the last; an EAGLE head computes them anew
+                known = 0 if drafter == EAGLE3 else min(emitted - 1, drafts - 1)
+                unseen = -known
+            lacking[request] = unseen + emitted
+            context[request] += emitted
+        yield target, first
+
+
+def added(one, other):
+    return Pass(*(int(a + b) for a, b in zip(one, other, strict=True)))
+
+
+@pytest.mark.parametrize("drafter", [DRAFT_MODEL, EAGLE3], ids=["draft model", "eagle3"])
+@pytest.mark.parametrize("budget", [256, 11], ids=["ample budget", "drafts cut by the budget"])
+def test_ragged_decodes_are_those_of_a_replay(serving, lengths, ragged_policy, drafter, budget):
+    """A policy that sometimes asks for no draft leaves the drafter behind: it catches up when it is next asked."""
+    pairs = lengths((30, 20), (5, 31), (17, 26), (64, 9), (2, 40))
+    how = serving(
+        pairs,
+        policy=ragged_policy(3),
+        decode_only=True,
+        drafter=drafter,
+        max_num_batched_tokens=budget,
+        cost=None,
+    )
+    records = serve_closed_loop(how, pairs, 4)
+    for (target, drafts), (expected, first) in zip(how.cost.asked, replayed(records, drafter), strict=True):
+        assert target == expected
+        assert (drafts[0] if drafts else Pass(0, 0, 0, 0, 0)) == first
+    assert (records.rounds.num_draft == 0).any()
+
+
+def test_without_drafts_no_draft_pass_is_priced(serving, lengths):
+    how = serving(lengths((30, 20), (5, 31)), conditional=())
+    serve_closed_loop(how, lengths((30, 20), (5, 31)), 2)
+    assert all(drafts == [] for _, drafts in how.cost.asked)
