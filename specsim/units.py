@@ -15,6 +15,8 @@ _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)\
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 
+MAX_PLAIN_EXPONENT = 7  # numbers from 0.0000001 to below 10,000,000 are written without one
+
 BYTES = {f"{prefix}B": factor for prefix, factor in (_DECIMAL | _BINARY).items()}
 BANDWIDTH = {f"{unit}/s": factor for unit, factor in BYTES.items()}
 COMPUTE = {f"{prefix}FLOP/s": factor for prefix, factor in _DECIMAL.items()}
@@ -52,12 +54,17 @@ def parse(text: object, units: Mapping[str, float]) -> float:
 
 
 def format_exact(value: float, units: Mapping[str, float]) -> str:
-    """The shortest text that ``parse`` turns back into exactly ``value``, in the unit that reads best."""
-    scaled = {unit: value / factor for unit, factor in units.items()}
-    candidates = [f"{repr(x).removesuffix('.0')} {unit}" for unit, x in scaled.items() if math.isfinite(x)]
-    exact = [text for text in candidates if parse(text, units) == value]
-    return min(exact, key=len) if exact else f"{value!r} {_base(units)}"
+    """A text that ``parse`` turns back into exactly ``value``: short, a number from 1 to 1000 where a unit allows."""
+    texts = {}
+    for unit, factor in units.items():
+        # the quotient in decimal is exact for units that are powers of ten, the rounded one is shorter for others
+        for number in (Decimal(repr(value)) / Decimal(repr(factor)), Decimal(repr(value / factor))):
+            texts[f"{_plain(number)} {unit}"] = number
+    exact = [text for text, number in texts.items() if number.is_finite() and parse(text, units) == value]
+    return min(exact, key=lambda text: (not 1 <= texts[text] < 1000, len(text)))
 
 
-def _base(units: Mapping[str, float]) -> str:
-    return next(unit for unit, factor in units.items() if factor == 1.0)
+def _plain(number: Decimal) -> str:
+    """Without trailing zeros, and with an exponent only where the number is far from 1."""
+    short = number.normalize()
+    return f"{short:f}" if -MAX_PLAIN_EXPONENT <= short.adjusted() < MAX_PLAIN_EXPONENT else str(short).lower()

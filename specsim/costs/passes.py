@@ -104,7 +104,7 @@ class PassCost:
         self._by_tokens = RowTable(partial(_token_seconds, shape, device, rates))
         self._by_logit_rows = RowTable(partial(linear_time, [shape.head], rates=rates))
         self._by_fused_tokens = RowTable(partial(linear_time, [shape.fusion] if shape.fusion else [], rates=rates))
-        self._kv_seconds, self._query_seconds = _attention_seconds(shape, rates)
+        self._kv_seconds, self._query_seconds, self._sequence_seconds = _attention_seconds(shape, rates)
 
     def price(self, work: Pass) -> PassTime:
         """Seconds of one pass by part; a pass without tokens takes no time."""
@@ -113,7 +113,7 @@ class PassCost:
         fusion_weights, fusion_compute, fusion_launch = self._by_fused_tokens[work.fused_tokens]
         return PassTime(
             weights + head_weights + fusion_weights,
-            self._kv_seconds * work.context_tokens,
+            self._kv_seconds * work.context_tokens + self._sequence_seconds * work.sequences,
             compute + head_compute + fusion_compute + self._query_seconds * work.query_context,
             launch + head_launch + fusion_launch,
             communication,
@@ -151,11 +151,12 @@ def _token_seconds(
     return linear.weights, linear.compute, launch, communication
 
 
-def _attention_seconds(shape: ForwardShape, rates: Rates) -> tuple[float, float]:
-    """Seconds per KV token read and per (query, KV token) pair, over all layers."""
+def _attention_seconds(shape: ForwardShape, rates: Rates) -> tuple[float, float, float]:
+    """Seconds per KV token read, per (query, KV token) pair and per sequence, over all layers."""
     if rates.weight_traffic_only:
-        return 0.0, 0.0
-    model, layers = shape.model, shape.model.num_hidden_layers
-    kv_bytes = 2 * layers * model.kv_size * BYTES_PER_ELEMENT / shape.tensor_parallel
-    pair_flops = 4 * layers * model.query_size / shape.tensor_parallel
-    return kv_bytes / rates.attention_bandwidth, pair_flops / rates.attention_flops
+        return 0.0, 0.0, 0.0
+    model, layers, share = shape.model, shape.model.num_hidden_layers, shape.tensor_parallel
+    kv_bytes = 2 * layers * model.kv_size * BYTES_PER_ELEMENT / share
+    pair_flops = 4 * layers * model.query_size / share
+    per_sequence = layers * rates.attention_per_kv_head * model.num_key_value_heads / share
+    return kv_bytes / rates.attention_bandwidth, pair_flops / rates.attention_flops, per_sequence

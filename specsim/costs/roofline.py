@@ -38,6 +38,7 @@ class Rates:
         row_tile: rows are padded up to the first value while they fit, above it to multiples of the second.
         attention_flops, attention_bandwidth: of attention [FLOP/s, B/s].
         attention_launch: per layer [s].
+        attention_per_kv_head: per layer, sequence and KV head [s].
         elementwise_launch: of norms, activations and cache writes, per layer [s].
         weight_traffic_only: whether everything but weights and matrix arithmetic is free (theory).
     """
@@ -50,6 +51,7 @@ class Rates:
     attention_flops: float
     attention_bandwidth: float
     attention_launch: float
+    attention_per_kv_head: float
     elementwise_launch: float
     weight_traffic_only: bool
 
@@ -58,7 +60,7 @@ def device_rates(device: Device, *, ideal: bool) -> Rates:
     """The BF16 rates of a device; ``ideal`` drops every efficiency, launch time and traffic other than weights."""
     peak, bandwidth = device.peak.bf16, device.memory.bandwidth
     if ideal:
-        return Rates(peak, bandwidth, 0.0, math.inf, (1, 1), peak, bandwidth, 0.0, 0.0, weight_traffic_only=True)
+        return Rates(peak, bandwidth, 0.0, math.inf, (1, 1), peak, bandwidth, 0.0, 0.0, 0.0, weight_traffic_only=True)
     linear, attention, elementwise = device.linear, device.attention, device.elementwise
     return Rates(
         linear_flops=linear.compute_efficiency * peak,
@@ -69,6 +71,7 @@ def device_rates(device: Device, *, ideal: bool) -> Rates:
         attention_flops=attention.compute_efficiency * peak,
         attention_bandwidth=attention.bandwidth_efficiency * bandwidth,
         attention_launch=attention.launch,
+        attention_per_kv_head=attention.per_kv_head,
         elementwise_launch=elementwise.launch * elementwise.kernels_per_layer,
         weight_traffic_only=False,
     )

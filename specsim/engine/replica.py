@@ -12,13 +12,13 @@ import simpy
 from numpy.typing import NDArray
 
 from specsim.costs.step import StepCost
-from specsim.drafting.drafters import NO_PROMPTS, PromptWork, catch_up_tokens, draft_passes
+from specsim.drafting.drafters import catch_up_tokens, draft_passes
 from specsim.engine.kv_cache import KVPool
 from specsim.engine.recorder import Recorder
 from specsim.engine.requests import RequestTable
 from specsim.engine.scheduler import Decodes, fit_chunks, fit_decodes
 from specsim.engine.speculator import Speculator
-from specsim.forward import Pass, attended
+from specsim.engine.work import Chunks, prompt_work, target_pass
 from specsim.policies.observation import Observation
 from specsim.schema.speculation import DraftModel, EagleHead
 
@@ -96,9 +96,13 @@ class Replica:
     def _step(self) -> Generator[simpy.Event, None, list[int]]:
         start = self._env.now
         decodes, chunks = self._schedule()
+        if not (len(decodes.requests) or chunks.tokens):
+            raise RuntimeError(
+                f"request {self._waiting[0]} can never be admitted; the caller has to check that it fits"
+            )
         counts = (
             len(decodes.requests),
-            sum(chunks),
+            sum(chunks.tokens),
             int(decodes.num_draft.sum()),
             len(self._decoding) + len(self._prefilling),
             len(self._waiting),
@@ -109,18 +113,19 @@ class Replica:
         self._recorder.step((start, self._env.now), parts, counts)
         return [*self._commit_decodes(decodes), *self._commit_chunks(chunks)]
 
-    def _schedule(self) -> tuple[Decodes, list[int]]:
-        """The step's decodes, and the prompt tokens of the first requests that still have some."""
+    def _schedule(self) -> tuple[Decodes, Chunks]:
+        """The step's decodes, and its prompt tokens."""
         budget = self._serving.max_num_batched_tokens
         if self._serving.decode_only:
             self._decoding = np.append(self._decoding, self._admit(budget))
-            return self._schedule_decodes(), []
+            return self._schedule_decodes(), Chunks([], [])
         decodes = self._schedule_decodes()
         budget -= decodes.num_tokens
         unfinished = [self._remaining_prompt(request) for request in self._prefilling]
         admitted = self._admit(budget - sum(unfinished))
         self._prefilling += admitted.tolist()
-        return decodes, fit_chunks([*unfinished, *self._table.prompt_tokens[admitted].tolist()], budget)
+        tokens = fit_chunks([*unfinished, *self._table.prompt_tokens[admitted].tolist()], budget)
+        return decodes, Chunks(self._prefilling[: len(tokens)], tokens)
 
     def _remaining_prompt(self, request: int) -> int:
         return int(self._table.prompt_tokens[request] - self._table.computed_prompt[request])
@@ -152,33 +157,15 @@ class Replica:
         table = self._table
         return int(table.prompt_tokens[request] + table.output_tokens[request]) + self._serving.max_draft_tokens
 
-    def _price(self, decodes: Decodes, chunks: list[int]) -> tuple[float, ...]:
-        requests, num_draft = decodes
-        table = self._table
-        context = table.prompt_tokens[requests] + table.emitted[requests]
-        prompts, finishing = self._prompt_work(chunks)
-        queries, keys = 1 + num_draft, context + num_draft
-        target_pass = Pass(
-            tokens=decodes.num_tokens + prompts.tokens,
-            logit_rows=decodes.num_tokens + finishing,
-            sequences=len(requests) + prompts.sequences,
-            context_tokens=int(keys.sum()) + prompts.context_tokens,
-            query_context=int((queries * keys - num_draft * queries // 2).sum()) + prompts.query_context,
-        )
+    def _price(self, decodes: Decodes, chunks: Chunks) -> tuple[float, ...]:
+        table, (requests, num_draft) = self._table, decodes
+        prompts, finishing = prompt_work(table, chunks)
+        verify = target_pass(table, decodes, prompts, finishing)
         if self._drafter is None:
-            return self._serving.cost.price(target_pass)
+            return self._serving.cost.price(verify)
+        context = table.prompt_tokens[requests] + table.emitted[requests]
         passes = draft_passes(self._drafter, num_draft, table.catch_up[requests], context, prompts)
-        return self._serving.cost.price(target_pass, passes)
-
-    def _prompt_work(self, chunks: list[int]) -> tuple[PromptWork, int]:
-        """The sums of the prompt chunks, and how many of them end their prompt."""
-        if not chunks:
-            return NO_PROMPTS, 0
-        requests = self._prefilling[: len(chunks)]
-        ends = [int(self._table.computed_prompt[r]) + chunk for r, chunk in zip(requests, chunks, strict=True)]
-        pairs = sum(attended(chunk, end) for chunk, end in zip(chunks, ends, strict=True))
-        finishing = sum(end == self._table.prompt_tokens[r] for r, end in zip(requests, ends, strict=True))
-        return PromptWork(sum(chunks), len(chunks), sum(ends), pairs), int(finishing)
+        return self._serving.cost.price(verify, passes)
 
     def _commit_decodes(self, decodes: Decodes) -> list[int]:
         requests, num_draft = decodes
@@ -195,15 +182,15 @@ class Replica:
         self._recorder.rounds(requests, num_draft, num_out - 1, emitted, from_prompt=False)
         return self._finish(table.emit(requests, emitted, self._env.now))
 
-    def _commit_chunks(self, chunks: list[int]) -> list[int]:
-        if not chunks:
+    def _commit_chunks(self, chunks: Chunks) -> list[int]:
+        if not chunks.tokens:
             return []
-        table, requests = self._table, np.array(self._prefilling[: len(chunks)], dtype=np.int64)
-        table.computed_prompt[requests] += chunks
+        table, requests = self._table, np.array(chunks.requests, dtype=np.int64)
+        table.computed_prompt[requests] += chunks.tokens
         complete = requests[table.computed_prompt[requests] == table.prompt_tokens[requests]]
         if not len(complete):
             return []
-        self._prefilling = [r for r in self._prefilling if table.computed_prompt[r] < table.prompt_tokens[r]]
+        self._prefilling = [r for r in self._prefilling if self._remaining_prompt(r)]
         self._decoding = np.append(self._decoding, complete)
         ones, zeros = np.ones_like(complete), np.zeros_like(complete)
         self._recorder.rounds(complete, zeros, zeros, ones, from_prompt=True)
