@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal, Overflow
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)\s*")
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\s\d].*?)?\s*")
 
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
@@ -35,9 +35,9 @@ def parse(text: object, units: Mapping[str, float]) -> float:
         ValueError: when the unit is missing or unknown, or the number is negative or not finite.
     """
     known = ", ".join(units)
-    if not isinstance(text, str):
+    found = _NUMBER.fullmatch(text) if isinstance(text, str) else None
+    if not isinstance(text, str) or (found is not None and found[2] is None):
         raise ValueError(f"a quantity needs a unit; write it as text with one of {known}")
-    found = _NUMBER.fullmatch(text)
     if found is None:
         raise ValueError(f"not a number with a unit; write for example '2 {next(iter(units))}' (units: {known})")
     number, unit = Decimal(found[1]), found[2]

@@ -44,4 +44,4 @@ def curve(
         screen.print(sentence, markup=False, soft_wrap=True)
     screen.print()
     screen.print(table(inputs.scenario, result))
-    screen.print(f"written to {folder}/", soft_wrap=True)
+    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)

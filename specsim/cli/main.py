@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import typer
@@ -34,13 +35,17 @@ app.command()(doctor.doctor)
 
 def main() -> None:
     """Run the command line; bad input ends with one message and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without × or γ shows ? and not a traceback
     try:
         app()
     except SpecsimError as error:
         sys.exit(_report(error))
-    except KeyboardInterrupt:
-        print("interrupted; nothing was written", file=sys.stderr)
-        sys.exit(EXIT_INTERRUPTED)
+    except SystemExit as stop:  # typer turns an interruption into this, without a word
+        if stop.code == EXIT_INTERRUPTED:
+            print("interrupted; nothing was written", file=sys.stderr)
+        raise
 
 
 def _report(error: SpecsimError) -> int:

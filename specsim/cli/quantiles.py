@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+NUM_BINS = 20  # of a trace with at least as many requests
+
 
 def quantiles(
     trace: Annotated[Path, typer.Argument(help="CSV with the columns TIMESTAMP, ContextTokens, GeneratedTokens.")],
@@ -20,13 +22,12 @@ def quantiles(
 
     Example: specsim quantiles trace.csv --out my-lengths.csv --note "our chat traffic, May"
     """
-    from specsim.errors import InputError, Problem
+    from specsim.report.folder import write_file
     from specsim.workload.quantiles import build_table, write_table
     from specsim.workload.traces import read_azure_trace
 
-    if out.exists() and not force:
-        remedy = "exists already; add --force to replace it, or name another file"
-        raise InputError([Problem("--out", "", repr(str(out)), remedy)])
     lengths = read_azure_trace(trace).lengths
-    write_table(out, build_table(lengths.prompt, lengths.output), note or ())
+    table = build_table(lengths.prompt, lengths.output, num_bins=min(NUM_BINS, lengths.prompt.size))
+    lines = [line for text in note or () for line in text.splitlines()]
+    write_file(out, lambda path: write_table(path, table, lines), force=force)
     typer.echo(f"{lengths.prompt.size} requests summarised in {out}")

@@ -77,11 +77,14 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
     """Run the scenario's own load, without speculation and with the policy's draft length.
 
     Raises:
-        InfeasibleError: when a request could never be served.
+        InfeasibleError: before anything is simulated, when a request could never be served.
     """
     scenario, simulation = inputs.scenario, Simulation(inputs)
     drafted = scenario.speculation.policy.num_draft_tokens
     arms, replications = tuple(dict.fromkeys((0, drafted))), scenario.run.replications
+    for k in arms:
+        for replication in range(replications):
+            simulation.lengths_checked(scenario.workload.num_requests, k, replication)
     values: dict[int, Floats] = {}
     records: dict[int, RunRecords] = {}
     for k in arms:

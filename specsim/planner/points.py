@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import NamedTuple
 
 import numpy as np
@@ -74,7 +77,7 @@ def _executed(inputs: Inputs, points: Sequence[Point], jobs: int) -> Iterator[tu
     if jobs == 1 or len(points) < 2:
         yield from ((point, run_point(inputs, point)) for point in points)
         return
-    with ProcessPoolExecutor(min(jobs, len(points)), get_context("spawn")) as pool:
+    with ProcessPoolExecutor(min(jobs, len(points)), get_context("spawn"), _start_worker) as pool:
         futures = {pool.submit(run_point, inputs, point): point for point in points}
         try:
             for future in as_completed(futures):
@@ -82,6 +85,19 @@ def _executed(inputs: Inputs, points: Sequence[Point], jobs: int) -> Iterator[tu
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _start_worker() -> None:
+    """Leave Ctrl-C to the parent, and end with it when it is killed: a worker would wait for work for ever."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+
+    def end_with_parent() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def run_point(inputs: Inputs, point: Point) -> PointRuns:

@@ -51,7 +51,7 @@ def _models() -> Iterator[Row]:
 def _scenarios() -> Iterator[Row]:
     for name in catalogue.names("scenario"):
         path = catalogue.find("scenario", name, [], where="scenario", path="")
-        yield name, str(documents.read_with_extends(path)[0].get("description", ""))
+        yield name, str(documents.read_with_extends(path).data.get("description", ""))
 
 
 def _lengths() -> Iterator[Row]:

@@ -44,17 +44,14 @@ def _speedups(result: CurveResult, k: int) -> pd.Series[float]:
 
 def _pays(k: int, found: Crossings, speedups: pd.Series[float]) -> str:
     who = f"With {_tokens(k)} speculation"
-    low, high = speedups.index.min(), speedups.index.max()
+    batches = _from_to(speedups.index.min(), speedups.index.max())
     if found.verdict == "always pays":
-        return (
-            f"{who} pays at every batch simulated, {low} to {high}: {_gain(speedups.min())} to {_gain(speedups.max())}."
-        )
+        return f"{who} pays at every batch simulated, {batches}: {_gains(speedups)}."
     if found.verdict == "never pays":
-        loss = f"{_loss(speedups.max())} to {_loss(speedups.min())}"
-        return f"{who} pays at no batch simulated, {low} to {high}: it costs {loss}."
+        return f"{who} pays at no batch simulated, {batches}: it costs {_losses(speedups)}."
     established = [crossing for crossing in found.crossings if crossing.established]
     if not established:
-        return f"{who} neither clearly pays nor clearly costs over batches {low} to {high}; run more replications."
+        return f"{who} {_undecided(found, batches)}; run more replications."
     if len(established) == 1 and established[0].stops_paying:
         crossing = established[0]
         worst = speedups[speedups.index > crossing.batch].min()
@@ -63,12 +60,31 @@ def _pays(k: int, found: Crossings, speedups: pd.Series[float]) -> str:
     return f"{who} {', '.join(changes)}."
 
 
+def _undecided(found: Crossings, batches: str) -> str:
+    """Where paying or costing is clear, although no crossing is."""
+    sides = [(span, "pays") for span in found.pays] + [(span, "costs") for span in found.costs]
+    clear = [
+        f"clearly {verb} at batch {_from_to(math.ceil(span.low), math.floor(span.high))}"
+        for span, verb in sorted(sides, key=lambda side: side[0].low)
+    ]
+    elsewhere = "elsewhere" if clear else f"at batch {batches}"
+    return ", ".join([*clear, f"neither clearly pays nor clearly costs {elsewhere}"])
+
+
 def _tokens(k: int) -> str:
     return f"{k} draft token{'s' if k > 1 else ''}"
 
 
-def _gain(speedup: float) -> str:
-    return f"{speedup:.2f}×"
+def _from_to(low: object, high: object) -> str:
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _gains(speedups: pd.Series[float]) -> str:
+    return _from_to(*(f"{speedup:.2f}×" for speedup in (speedups.min(), speedups.max())))
+
+
+def _losses(speedups: pd.Series[float]) -> str:
+    return _from_to(_loss(speedups.max()), _loss(speedups.min()))
 
 
 def _loss(speedup: float) -> str:
@@ -104,7 +120,10 @@ def _limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
     rows = result.points[result.points["mean_running_batch"] < CLEARLY_BELOW * result.points["batch"]]
     if len(rows):
         running, first = rows["mean_running_batch"].max(), rows["batch"].min()
-        yield f"Memory holds about {running:.0f} such requests at once; from batch {first} on the rest wait."
+        yield (
+            f"About {running:.0f} such requests run at once, as memory and the engine's limits allow; from batch "
+            f"{first} on the rest wait."
+        )
     measured = scenario.speculation.acceptance.measured_positions
     longest = max(scenario.curve.num_draft_tokens)
     if measured is not None and longest > measured:

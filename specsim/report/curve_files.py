@@ -28,7 +28,7 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
     figure = curve_figure(
         pd.concat([result.points, result.closed_form]),
         title=_title(sentences[0]),
-        subtitle=inputs.scenario.description or inputs.scenario.name,
+        subtitle=_plain(inputs.scenario.description or inputs.scenario.name),
         highlight=k,
         crossings=result.crossings[k],
         free_verify_batch=result.free_batch[k],
@@ -42,6 +42,11 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
         "scenario.yaml": text_writer(resolved_scenario(inputs)),
         "provenance.json": text_writer(provenance_json(inputs)),
     }
+
+
+def _plain(text: str) -> str:
+    """Text in which dollars are dollars; matplotlib sets what stands between two of them as a formula."""
+    return text.replace("$", r"\$")
 
 
 def _title(sentence: str) -> str:

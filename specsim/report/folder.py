@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -23,37 +24,70 @@ def refuse_existing(folder: Path, *, force: bool) -> None:
     """
     if folder.exists() and not folder.is_dir():
         raise InputError([Problem("--out", "", repr(str(folder)), "is a file; name a folder")])
+    nearest = _nearest(folder)
+    if not (nearest.is_dir() and os.access(nearest, os.R_OK | os.W_OK | os.X_OK)):
+        remedy = f"cannot be made, since {str(nearest)!r} cannot be written; name another folder with --out"
+        raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
     if folder.is_dir() and any(folder.iterdir()) and not force:
         remedy = "exists already; add --force to overwrite its results, or name another folder with --out"
         raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
-    nearest = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
-        remedy = f"cannot be made, since {str(nearest)!r} cannot be written; name another folder with --out"
-        raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
 
 
-def write_folder(folder: Path, writers: Mapping[str, Writer], *, force: bool) -> None:
-    """Write every file beside the folder first, then move them in; other files in the folder are left alone.
+def _nearest(folder: Path) -> Path:
+    """The folder, or the closest one above it that exists."""
+    return next(place for place in (folder, *folder.absolute().parents) if os.path.exists(place))
+
+
+def write_folder(folder: Path, writers: Mapping[str, Writer], *, force: bool, stale: Iterable[str] = ()) -> None:
+    """Write every file elsewhere first, then move them in; other files in the folder are left alone.
 
     Args:
         folder: made if it does not exist.
         writers: file name → what writes it to a path.
         force: whether files of an earlier result may be replaced.
+        stale: patterns of names that an earlier result may have had; those not written now are removed.
 
     Raises:
-        InputError: as ``refuse_existing`` does.
+        InputError: as ``refuse_existing`` does, or when the files cannot be written.
     """
     refuse_existing(folder, force=force)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        for name, write in writers.items():
-            write(scratch / name)
-        folder.mkdir(exist_ok=True)
-        for name in writers:
-            os.replace(scratch / name, folder / name)
+        # on the folder's own file system, which moving needs, and inside what was found to be writable
+        scratch = Path(tempfile.mkdtemp(prefix=".specsim-", dir=_nearest(folder)))
+        try:
+            for name, write in writers.items():
+                write(scratch / name)
+            folder.mkdir(parents=True, exist_ok=True)
+            for old in {old for pattern in stale for old in folder.glob(pattern)}:
+                old.unlink()
+            for name in writers:
+                os.replace(scratch / name, folder / name)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    except OSError as error:
+        remedy = f"cannot be written ({error.strerror or error}); name another folder with --out"
+        raise InputError([Problem("--out", "", repr(str(folder)), remedy)]) from error
+
+
+def write_file(path: Path, write: Writer, *, force: bool) -> None:
+    """Write one file whole or not at all.
+
+    Raises:
+        InputError: when it exists and ``force`` is not given, or cannot be written.
+    """
+    if path.exists() and not force:
+        remedy = "exists already; add --force to replace it, or name another file"
+        raise InputError([Problem("--out", "", repr(str(path)), remedy)])
+    scratch = path.parent / f".{path.name}-unfinished"
+    try:
+        write(scratch)
+        os.replace(scratch, path)
+    except OSError as error:
+        remedy = f"cannot be written ({error.strerror or error}); name a file in a folder that exists"
+        raise InputError([Problem("--out", "", repr(str(path)), remedy)]) from error
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        with suppress(OSError):
+            scratch.unlink()
 
 
 def text_writer(text: str) -> Writer:

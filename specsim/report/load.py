@@ -36,16 +36,21 @@ def load_answer(scenario: Scenario, result: LoadResult) -> str:
         return f"At {at}: {plain:,.0f} output tokens/s without speculation."
     speedup, tpot = result.speedup(), next(metric for metric in METRICS if metric.name.startswith("TPOT p50"))
     before, after = (result.interval(arm, tpot).estimate for arm in (0, k))
+    latency = "" if math.isnan(before) else f" and median TPOT from {before:.1f} to {after:.1f} ms"
     return (
-        f"At {at}, {k} draft token{'s' if k > 1 else ''} change output throughput by {speedup.estimate:.2f}× "
-        f"[{speedup.low:.2f}, {speedup.high:.2f}] and median TPOT from {before:.1f} to {after:.1f} ms."
+        f"At {at}, {_tokens(k)} {'change' if k > 1 else 'changes'} output throughput by {speedup.estimate:.2f}× "
+        f"[{speedup.low:.2f}, {speedup.high:.2f}]{latency}."
     )
+
+
+def _tokens(num_draft_tokens: int) -> str:
+    return f"{num_draft_tokens} draft token{'s' if num_draft_tokens > 1 else ''}"
 
 
 def load_table(result: LoadResult) -> Table:
     """Every metric of both arms with its 95 % interval; metrics that no run has are left out."""
     arms = list(result.values)
-    table = Table("metric", *("without" if k == 0 else f"{k} draft tokens" for k in arms))
+    table = Table("metric", *(_tokens(k) if k else "without" for k in arms))
     for column in table.columns[1:]:
         column.justify = "right"
     for metric in METRICS:
@@ -60,6 +65,10 @@ def _cell(interval: Interval) -> str:
         return ""
     half = interval.high - interval.estimate
     return f"{interval.estimate:,.4g} ± {half:.2g}"
+
+
+STALE_FILES = ("requests-[0-9]*.csv", "steps-[0-9]*.csv")
+"""What a simulation with another draft length leaves; see ``write_folder``."""
 
 
 def load_files(inputs: Inputs, result: LoadResult) -> Mapping[str, Writer]:

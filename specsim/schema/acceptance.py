@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, model_validator
 
-from specsim.schema.base import Count, Fraction, Input
+from specsim.schema.base import Count, Fraction, Input, Number
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def minimum_variance_acceptance(mean_acceptance_length: float, num_draft_tokens:
 
 
 class _Acceptance(Input):
-    vocabulary: Annotated[int, Field(ge=2, strict=True)] = 32
+    vocabulary: Annotated[int, Field(ge=2, le=4096, strict=True)] = 32
     """Size of the vocabulary of the simulated p and q rows; token-wise acceptance does not depend on it."""
     source: str = ""
     """Where the figures come from; printed with the result."""
@@ -118,7 +118,7 @@ class MeanLengthAcceptance(_Acceptance):
     """A bare mean acceptance length, with the shape that engines differ in: the same mean gives other tails."""
 
     kind: Literal["mean_length"]
-    mean_acceptance_length: Annotated[float, Field(ge=1)]
+    mean_acceptance_length: Annotated[Number, Field(ge=1)]
     """Tokens per verify, including the recovered or bonus token."""
     num_draft_tokens: Count
     """The draft length at which the mean was measured."""

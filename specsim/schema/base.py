@@ -47,7 +47,10 @@ Bandwidth = Annotated[float, *_quantity(units.BANDWIDTH, "3.35 TB/s", positive=T
 Compute = Annotated[float, *_quantity(units.COMPUTE, "989 TFLOP/s", positive=True)]
 Duration = Annotated[float, *_quantity(units.TIME, "20 ms", positive=False)]
 Rate = Annotated[float, *_quantity(units.RATE, "4 requests/s", positive=True)]
-Fraction = Annotated[float, Field(ge=0, le=1)]
+Number = Annotated[float, Field(strict=True)]
+"""A number written as one: unless told to be strict, pydantic reads yes as 1.0 and '0.8' as 0.8."""
+Fraction = Annotated[Number, Field(ge=0, le=1)]
+Flag = Annotated[bool, Field(strict=True)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,15 +46,16 @@ def find(kind: str, reference: str, folders: Sequence[Path], *, where: str, path
     )
     if looks_like_path:
         for start in folders:
-            if (start / reference).is_file():
+            if os.path.isfile(start / reference):  # Path.is_file raises for a name that no file could have
                 return (start / reference).resolve()
         tried = " and ".join(str(start) for start in dict.fromkeys(folders))
         remedy = f"no such file (looked in {tried}); correct the path or write a catalogue name ({command})"
         raise InputError([Problem(where, path, repr(reference), remedy)])
-    if (folder / f"{reference}{ending}").is_file():
+    if os.path.isfile(folder / f"{reference}{ending}"):
         return folder / f"{reference}{ending}"
     known = names(kind)
-    close = difflib.get_close_matches(reference, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
+    begun = [name for name in known if name.startswith(reference)] if reference else []
+    close = begun or difflib.get_close_matches(reference, known, n=1)
+    hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
     remedy = f"no {kind} of that name; {hint}known: {', '.join(known)}; or give the path of a file"
     raise InputError([Problem(where, path, repr(reference), remedy)])

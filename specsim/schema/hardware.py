@@ -10,11 +10,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from specsim.schema.base import Bandwidth, Bytes, Compute, Count, Duration, Fraction, Input
+from specsim.schema.base import Bandwidth, Bytes, Compute, Count, Duration, Fraction, Input, Number
 
 Precision = Literal["bf16", "fp8", "int8"]
-Efficiency = Annotated[float, Field(gt=0, le=1.5)]
-Sharpness = Annotated[float, Field(gt=0)]
+Efficiency = Annotated[Number, Field(gt=0, le=1.5)]
+Sharpness = Annotated[Number, Field(gt=0)]
+GroupSize = Annotated[int, Field(ge=1)]  # not strict: as keys of a JSON object they are text
 
 
 class Source(Input):
@@ -93,9 +94,11 @@ class LinearKernels(Input):
 
 
 class AttentionKernels(Input):
-    """t = launch + F / (f·peak) + B / (b·bandwidth) for a layer's attention over the whole batch."""
+    """t = launch + per_kv_head · sequences · KV heads + F / (f·peak) + B / (b·bandwidth) for a layer over a batch."""
 
     launch: Duration
+    per_kv_head: Duration
+    """Per sequence and KV head on the device."""
     compute_efficiency: Efficiency
     bandwidth_efficiency: Efficiency
 
@@ -104,15 +107,21 @@ class ElementwiseKernels(Input):
     """Norms, activations, rotary embedding and cache writes."""
 
     launch: Duration
-    kernels_per_layer: Annotated[int, Field(ge=0)]
+    kernels_per_layer: Annotated[int, Field(ge=0, strict=True)]
 
 
 class AllReduce(Input):
     """t = (launch^q + (2(n−1)/n · bytes / (e·link bandwidth))^q)^(1/q) for a group of n devices."""
 
     launch: Duration
-    efficiency: dict[Count, Efficiency]
-    sharpness: dict[Count, Sharpness]
+    efficiency: dict[GroupSize, Efficiency]
+    sharpness: dict[GroupSize, Sharpness]
+
+    @model_validator(mode="after")
+    def _same_groups(self) -> AllReduce:
+        if set(self.efficiency) != set(self.sharpness):
+            raise ValueError("efficiency and sharpness must be given for the same numbers of devices")
+        return self
 
 
 class Device(Sourced):

@@ -15,7 +15,8 @@ MODELS: dict[str, type[BaseModel]] = {"scenario": Scenario, "device": Device, "e
 def json_schema(kind: str) -> str:
     """The schema of a scenario, device or engine file, as JSON text.
 
-    Scenario files may leave out whatever the file they extend provides, so for them no key is required at any level.
+    Scenario files may leave out whatever the file they extend provides, so for them no key is required at any level,
+    and a part without its ``kind`` may be any of several.
     """
     schema = MODELS[kind].model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -25,16 +26,18 @@ def json_schema(kind: str) -> str:
             "description": "Catalogue name or path of the scenario that this one is laid over.",
         }
         schema["properties"] = {"extends": extends} | schema["properties"]
-        _drop_required(schema)
+        _accept_parts(schema)
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-def _drop_required(node: object) -> None:
+def _accept_parts(node: object) -> None:
     if isinstance(node, dict):
         if isinstance(node.get("required"), list):
             del node["required"]
+        if "discriminator" in node:
+            node["anyOf"] = node.pop("oneOf")
         for below in node.values():
-            _drop_required(below)
+            _accept_parts(below)
     elif isinstance(node, list):
         for below in node:
-            _drop_required(below)
+            _accept_parts(below)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -76,14 +76,13 @@ def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
         InputError: listing every problem in the scenario and in the files it refers to.
     """
     path = catalogue.find("scenario", reference, [Path.cwd()], where="scenario", path="")
-    data, scenario_files = documents.read_with_extends(path)
+    data, scenario_files, origins = documents.read_with_extends(path)
     gathered = _Gathered()
     overridden = [gathered.attempt(documents.override, data, item) for item in overrides]
-    place = _Place(str(path), tuple(key for key in overridden if key))
+    place = _Place(path, origins, tuple(key for key in overridden if key))
 
     scenario = gathered.attempt(_validated, Scenario, data, place)
-    folders = [*(file.parent for file in scenario_files), Path.cwd()]
-    files = {name: file for name in REFERENCES if (file := gathered.attempt(_referenced, name, data, folders, place))}
+    files = {name: file for name in REFERENCES if (file := gathered.attempt(_referenced, name, data, place))}
     device = gathered.attempt(_read, Device, files.get("device"))
     engine = gathered.attempt(_read, Engine, files.get("engine"))
     target = gathered.attempt(_read, ModelConfig, files.get("target"))
@@ -99,53 +98,70 @@ def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
 
 @dataclass(frozen=True)
 class _Place:
-    """Tells whether a path of the scenario came from its file or from an override."""
+    """Tells which file, or which override, a path of the scenario came from."""
 
-    file: str
-    overridden: tuple[str, ...]
+    file: Path
+    origins: Mapping[str, Path]
+    overridden: tuple[str, ...] = ()
 
     def of(self, path: str) -> str:
-        for key in self.overridden:
-            if path == key or path.startswith((key + ".", key + "[")):
-                return f"--set {key}"
-        return self.file
+        """The override or file that says it, or that says what it is missing from."""
+        key = self._override(path)
+        return f"--set {key}" if key else str(self._file(path))
+
+    def folders(self, path: str) -> list[Path]:
+        """Where a file named there is looked for: beside the file that names it, then in the current directory."""
+        here, beside = Path.cwd(), self._file(path).parent
+        return [here, beside] if self._override(path) else [beside, here]
+
+    def _override(self, path: str) -> str | None:
+        above = [key for key in self.overridden if f"{path}.".startswith((f"{key}.", f"{key}["))]
+        below = [key for key in self.overridden if key.startswith(f"{path}.") and path not in self.origins]
+        return next(iter(above + below), None)
+
+    def _file(self, path: str) -> Path:
+        key = path.partition("[")[0]
+        while key and key not in self.origins:
+            key = key.rpartition(".")[0]
+        return self.origins.get(key, self.file)
 
 
 def _validated(model: type[Model], data: dict[str, Any], place: _Place) -> Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        found = problems.from_validation(error, model, place.file)
+        found = problems.from_validation(error, model)
         raise InputError(Problem(place.of(p.path), p.path, p.value, p.remedy) for p in found) from None
 
 
 def _read(model: type[Model], file: Path | None) -> Model | None:
-    return None if file is None else _validated(model, documents.read_mapping(file), _Place(str(file), ()))
+    return None if file is None else _read_file(model, file)
 
 
-def _referenced(name: str, data: dict[str, Any], folders: Sequence[Path], place: _Place) -> Path | None:
+def _read_file(model: type[Model], file: Path) -> Model:
+    return _validated(model, documents.read_mapping(file), _Place(file, {}))
+
+
+def _referenced(name: str, data: dict[str, Any], place: _Place) -> Path | None:
     path, kind = REFERENCES[name]
     value: Any = data
     for key in path.split("."):
         value = value.get(key) if isinstance(value, dict) else None
     if not isinstance(value, str):
         return None  # missing or of another type: the scenario's own validation says so
-    return catalogue.find(kind, value, folders, where=place.of(path), path=path)
+    return catalogue.find(kind, value, place.folders(path), where=place.of(path), path=path)
 
 
 def read_device(reference: str) -> Device:
     """A device by catalogue name or path."""
-    file = catalogue.find("device", reference, [Path.cwd()], where="device", path="")
-    return _validated(Device, documents.read_mapping(file), _Place(str(file), ()))
+    return _read_file(Device, catalogue.find("device", reference, [Path.cwd()], where="device", path=""))
 
 
 def read_engine(reference: str) -> Engine:
     """An engine profile by catalogue name or path."""
-    file = catalogue.find("engine", reference, [Path.cwd()], where="engine", path="")
-    return _validated(Engine, documents.read_mapping(file), _Place(str(file), ()))
+    return _read_file(Engine, catalogue.find("engine", reference, [Path.cwd()], where="engine", path=""))
 
 
 def read_model(reference: str) -> ModelConfig:
     """A model by catalogue name or path of its config.json."""
-    file = catalogue.find("model", reference, [Path.cwd()], where="model", path="")
-    return _validated(ModelConfig, documents.read_mapping(file), _Place(str(file), ()))
+    return _read_file(ModelConfig, catalogue.find("model", reference, [Path.cwd()], where="model", path=""))

@@ -47,7 +47,8 @@ class ModelConfig(BaseModel):
         if "num_key_value_heads" not in filled and heads is not None:
             filled["num_key_value_heads"] = heads
         if "head_dim" not in filled and isinstance(heads, int) and isinstance(hidden, int) and heads > 0:
-            filled["head_dim"] = hidden // heads
+            head_dim, rest = divmod(hidden, heads)
+            filled |= {} if rest else {"head_dim": head_dim}
         if "mlp_matrices" not in filled:
             filled["mlp_matrices"] = _mlp_matrices(filled)
         return filled
@@ -94,7 +95,7 @@ class ModelConfig(BaseModel):
 
 def _refuse_unsupported(raw: dict[str, Any]) -> None:
     """Raise for architectures that would be priced wrongly; the cost model gains them one by one."""
-    if any((raw.get(key) or 0) > 1 for key in EXPERT_COUNT_KEYS):
+    if any(raw.get(key) not in (None, 0, 1) for key in EXPERT_COUNT_KEYS):
         raise ValueError("mixture-of-experts models are not supported yet; use a dense model")
     if raw.get("kv_lora_rank") is not None:
         raise ValueError(
@@ -104,10 +105,11 @@ def _refuse_unsupported(raw: dict[str, Any]) -> None:
         raise ValueError(
             "nested 'text_config' models (multimodal, hybrid) are not supported yet; use a dense text model"
         )
-    if "linear_attention" in (raw.get("layer_types") or ()) or raw.get("ssm_state_size") is not None:
+    layer_types = raw.get("layer_types")
+    kinds = layer_types if isinstance(layer_types, list) else []
+    if "linear_attention" in kinds or raw.get("ssm_state_size") is not None:
         raise ValueError("linear-attention and state-space layers are not supported yet; use a dense model")
-    windowed = "sliding_attention" in (raw.get("layer_types") or ())
-    if windowed or (raw.get("sliding_window") and raw.get("use_sliding_window", True)):
+    if "sliding_attention" in kinds or (raw.get("sliding_window") and raw.get("use_sliding_window", True)):
         raise ValueError("sliding-window attention is not supported yet; use a model with full attention")
     if raw.get("quantization_config") is not None:
         raise ValueError("quantised checkpoints are not supported yet; use the BF16 checkpoint's config.json")

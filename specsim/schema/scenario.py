@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from specsim.schema.base import AscendingCounts, Count, Input
+from specsim.schema.base import AscendingCounts, Count, Flag, Input
 from specsim.schema.speculation import Speculation
 from specsim.schema.workload import SLO, Workload
 
@@ -24,7 +24,7 @@ class Deployment(Input):
     """Catalogue name (`specsim list models`) or path of the target's Hugging Face config.json."""
     engine: str
     """Catalogue name or path of an engine profile."""
-    ideal: bool = False
+    ideal: Flag = False
     """True: the textbook device, with full peaks, a hard maximum, weight traffic only and no launch or host time."""
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from specsim.schema.acceptance import Acceptance
-from specsim.schema.base import Input
+from specsim.schema.base import Input, Number
 
 
 class DraftModel(Input):
@@ -52,7 +52,7 @@ class Speculation(Input):
     acceptance: Acceptance
     """There is no default: acceptance depends on drafter, domain and temperature, and has to be measured."""
     policy: StaticPolicy
-    temperature: Annotated[float, Field(ge=0)] = 1.0
+    temperature: Annotated[Number, Field(ge=0)] = 1.0
     """Sampling temperature of the target; 0 means greedy decoding and drives the greedy verifier."""
 
     @model_validator(mode="after")

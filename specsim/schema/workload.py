@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from specsim.schema.base import Count, Duration, Input, Rate
+from specsim.schema.base import Count, Duration, Flag, Input, Rate
 
 
 class FixedLengths(Input):
@@ -32,6 +32,8 @@ class TraceLengths(Input):
     file: str
     """Path of a CSV with the columns TIMESTAMP, ContextTokens, GeneratedTokens."""
 
+
+LONGEST_RUN = 1e8  # s; beyond, a time of day in floats no longer tells microseconds apart
 
 Lengths = Annotated[FixedLengths | QuantileLengths | TraceLengths, Field(discriminator="kind")]
 
@@ -60,8 +62,17 @@ class Workload(Input):
     load: Load
     num_requests: Count
     """How many requests `specsim simulate` sends; a curve sets its own number."""
-    decode_only: bool = False
+    decode_only: Flag = False
     """True: prompts are already in the KV cache, as in a decode pool; no prompt token is computed."""
+
+    @model_validator(mode="after")
+    def _ends_in_time(self) -> Workload:
+        if isinstance(self.load, Poisson) and self.num_requests > self.load.rate * LONGEST_RUN:
+            raise ValueError(
+                f"{self.num_requests} requests would take longer than {LONGEST_RUN:g} s (three years) to arrive; "
+                "write a higher load.rate or a lower num_requests"
+            )
+        return self
 
 
 class SLO(Input):

@@ -1,0 +1,44 @@
+"""Every command explains itself with an example, and asking for help costs no heavy import."""
+
+import subprocess
+import sys
+
+import pytest
+
+COMMANDS = ("curve", "simulate", "theory", "prove", "list", "schema", "quantiles", "doctor")
+HEAVY = ("numpy", "scipy", "pandas", "matplotlib", "pydantic", "yaml", "simpy")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_each_command_has_an_example(command, name, option):
+    code, out, err = command(name, option)
+    assert (code, err) == (0, "")
+    assert "Example" in out
+    assert f"specsim {name}" in out.split("Example", 1)[1]
+
+
+def test_the_command_names_what_it_can_do(command):
+    code, out, _ = command("--help")
+    assert code == 0
+    assert all(f" {name} " in out for name in COMMANDS)
+
+
+def test_no_arguments_are_a_call_for_help(command):
+    code, out, err = command()
+    assert code == 2
+    assert "curve" in out + err
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ()])
+def test_help_imports_nothing_heavy(arguments):
+    script = (
+        "import sys\n"
+        f"sys.argv = ['specsim', *{arguments}]\n"
+        "from specsim.cli.main import main\n"
+        "try:\n    main()\n"
+        "finally:\n"
+        f"    print('loaded:', [name for name in {HEAVY} if name in sys.modules], file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stderr.splitlines()[-1] == "loaded: []"

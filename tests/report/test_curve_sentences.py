@@ -1,0 +1,112 @@
+"""The answer in words: what each shape of curve says, and what it must not say."""
+
+import pytest
+
+from specsim.report.curve import answer, featured_draft_length, table
+
+
+@pytest.fixture
+def said(curve, scenario):
+    def first(speedups, batches=(1, 4, 16, 64, 256), **options):
+        return answer(scenario(batches=batches), curve(speedups, batches=batches, **options))[0]
+
+    return first
+
+
+def test_one_crossing(said):
+    sentence = said([2, 2, 1.8, 1.4, 0.8])
+    # a straight line in the logarithm of the batch: 64 · 4^(ln 1.4 / ln 1.75) = 147
+    assert sentence.startswith("With 3 draft tokens speculation pays up to batch 147 [146, 149]; beyond, it costs ")
+    assert "up to 20 %. Verifying stops being free near batch 67." in sentence
+
+
+def test_always_pays(said):
+    assert said([2, 2, 1.8, 1.4, 1.2]).startswith(
+        "With 3 draft tokens speculation pays at every batch simulated, 1 to 256: 1.20× to 2.00×."
+    )
+
+
+def test_never_pays(said):
+    assert said([0.9, 0.85, 0.8, 0.7, 0.55]).startswith(
+        "With 3 draft tokens speculation pays at no batch simulated, 1 to 256: it costs 10 % to 45 %."
+    )
+
+
+def test_several_crossings(said):
+    sentence = said([1.5, 0.8, 1.4, 1.2, 0.7])
+    assert sentence.count("stops paying at batch") == 2
+    assert sentence.count("starts paying at batch") == 1
+    assert "pays up to" not in sentence
+
+
+def test_starts_paying(said):
+    sentence = said([0.8, 0.9, 1.1, 1.2, 1.3])
+    assert "speculation starts paying at batch 8 [" in sentence
+    assert "stops paying" not in sentence
+
+
+def test_undecided(said):
+    assert said([1, 1.001, 0.999, 1, 1], spread=0.05).startswith(
+        "With 3 draft tokens speculation neither clearly pays nor clearly costs at batch 1 to 256; "
+        "run more replications."
+    )
+
+
+def test_undecided_at_the_end_only(said):
+    """The rest is clear and must be said."""
+    sentence = said([2, 1.8, 1.6, 1.4, 1.0005], spread=0.002)
+    assert sentence.startswith("With 3 draft tokens speculation clearly pays at batch 1 to 25")
+    assert "neither clearly pays nor clearly costs elsewhere; run more replications." in sentence
+
+
+@pytest.mark.parametrize(("speedup", "words"), [(2, "1: 2.00×."), (0.9, "1: it costs 10 %.")])
+def test_a_single_batch(said, speedup, words):
+    assert f" batch simulated, {words}" in said([speedup], batches=(1,))
+
+
+def test_verifying_that_is_never_free(said):
+    assert "Verifying is never free here" in said([2, 2, 2, 2, 2], free=0)
+
+
+def test_best_draft_length_by_batch(curve, scenario):
+    sentences = answer(scenario(), curve([2, 2, 1.8, 1.4, 0.8]))
+    assert "Best number of draft tokens by batch: 3 from 1 to 64; none at 256." in sentences
+
+
+def test_requests_that_wait(curve, scenario):
+    sentences = answer(scenario(), curve([2] * 5, running=[1, 4, 16, 50, 51]))
+    assert any(
+        sentence.startswith("About 51 such requests run at once")
+        and sentence.endswith("from batch 64 on the rest wait.")
+        for sentence in sentences
+    )
+
+
+def test_nothing_waits(curve, scenario):
+    assert not any("wait" in sentence for sentence in answer(scenario(), curve([2] * 5)))
+
+
+def test_positions_beyond_the_measured_ones(curve, scenario):
+    shorter = "speculation.acceptance.values=[0.7, 0.5]"
+    assert any(
+        sentence == "Acceptance is stated for 2 positions; positions 3 to 3 hold the last conditional value."
+        for sentence in answer(scenario(shorter), curve([2] * 5))
+    )
+    assert not any("positions" in sentence for sentence in answer(scenario(), curve([2] * 5)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "grid", "featured"), [(3, [1, 3, 5], 3), (4, [1, 3, 5], 3), (9, [1, 2], 2), (0, [1], 1)]
+)
+def test_the_answer_is_about_the_policy_or_the_nearest(scenario, asked, grid, featured):
+    overrides = (f"speculation.policy.num_draft_tokens={asked}", f"curve.num_draft_tokens={grid}")
+    assert featured_draft_length(scenario(*overrides)) == featured
+
+
+def test_the_table_has_a_row_a_batch(curve, scenario):
+    grid = table(scenario(), curve([2, 2, 1.8, 1.4, 0.8]))
+    assert [column.header for column in grid.columns] == ["batch", "without", "3 draft tokens"]
+    cells = [list(column.cells) for column in grid.columns]
+    assert cells[0] == ["1", "4", "16", "64", "256"]
+    assert cells[2][0] == "200 [green]2.00±0.01[/]"
+    assert cells[2][4].startswith("80 [red]0.80±")

@@ -1,0 +1,68 @@
+"""What was read can be written and read again without loss."""
+
+import json
+
+import pytest
+import yaml
+
+from specsim.report.inputs import resolved_scenario
+from specsim.schema import catalogue
+from specsim.schema.hardware import Device, Engine
+from specsim.schema.load import load_scenario, read_device, read_engine, read_model
+from specsim.schema.model import ModelConfig
+from specsim.schema.scenario import Scenario
+
+SCENARIOS, DEVICES, ENGINES, MODELS = (catalogue.names(kind) for kind in ("scenario", "device", "engine", "model"))
+
+
+def through_json(value):
+    """The value as its own JSON says it: number keys become text on the way."""
+    return type(value).model_validate(json.loads(json.dumps(value.model_dump(mode="json"))))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenarios(name):
+    scenario = load_scenario(name).scenario
+    assert through_json(scenario) == scenario
+    assert isinstance(scenario, Scenario)
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_devices(name):
+    device = read_device(name)
+    assert through_json(device) == device
+    assert isinstance(device, Device)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_engines(name):
+    engine = read_engine(name)
+    assert through_json(engine) == engine
+    assert isinstance(engine, Engine)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models(name):
+    model = read_model(name)
+    assert through_json(model) == model
+    assert isinstance(model, ModelConfig)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_resolved_scenario_is_the_scenario(name, tmp_path):
+    first = load_scenario(name, ["slo.e2e=0.1 s", "speculation.policy.num_draft_tokens=7"])
+    file = tmp_path / "resolved.yaml"
+    file.write_text(resolved_scenario(first), encoding="utf-8")
+    second = load_scenario(str(file))
+    assert second.scenario == first.scenario
+    assert resolved_scenario(second) == resolved_scenario(first)
+
+
+def test_the_resolved_scenario_names_files_by_paths_that_hold_from_anywhere(tmp_path, monkeypatch):
+    source = catalogue.find("model", "llama-3.1-8b", [], where="", path="").read_text(encoding="utf-8")
+    (tmp_path / "my model.json").write_text(source, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    text = resolved_scenario(load_scenario("llama3.1-8b-h100-eagle3", ["deployment.target=my model.json"]))
+    data = yaml.safe_load(text)
+    assert data["deployment"]["target"] == str(tmp_path / "my model.json")
+    assert data["deployment"]["device"] == "h100-sxm"
