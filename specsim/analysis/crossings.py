@@ -6,6 +6,7 @@ logarithm of the batch, and beyond them it claims nothing.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -46,6 +47,12 @@ class Crossing:
     def established(self) -> bool:
         """True when paying on one side and costing on the other were both measured beyond doubt."""
         return self.low is not None and self.high is not None
+
+    def __str__(self) -> str:
+        """Whole batches, the interval widened to them: ``249 [245, 253]``; a question mark for an open end."""
+        low = "?" if self.low is None else math.floor(self.low)
+        high = "?" if self.high is None else math.ceil(self.high)
+        return f"{self.batch:.0f} [{low}, {high}]"
 
 
 @dataclass(frozen=True)

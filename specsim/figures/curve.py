@@ -18,7 +18,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from specsim.analysis.crossings import Crossings
 from specsim.figures.labels import EndLabel, label_ends
-from specsim.figures.marks import crossing_label, mark_crossing, mark_free_verify, shade
+from specsim.figures.marks import crossing_label, mark_crossing, mark_free_verify, mark_running_limit, shade
 from specsim.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, STYLE, VERMILLION, new_figure
 
 OTHER_COLOURS = (ORANGE, GREEN, PURPLE, SKY, VERMILLION)
@@ -32,6 +32,7 @@ def curve_figure(
     highlight: int,
     crossings: Crossings,
     free_verify_batch: float | None,
+    running_limit: float | None = None,
 ) -> Figure:
     """Throughput against batch above, speedup against batch below.
 
@@ -45,6 +46,7 @@ def curve_figure(
         highlight: the draft length that the crossings belong to; drawn thicker than the others.
         crossings: of the highlighted draft length's speedup.
         free_verify_batch: where its verifying stops being free [requests]; None to leave it out.
+        running_limit: requests that run at once however many are in flight; None where all do.
     """
     with mpl.rc_context(STYLE):
         figure = new_figure()
@@ -62,6 +64,8 @@ def curve_figure(
             mark_crossing(speedup, crossing, label, row=number % 2)
         if free_verify_batch is not None:
             mark_free_verify(throughput, speedup, free_verify_batch)
+        if running_limit is not None:
+            mark_running_limit(throughput, speedup, running_limit)
         return figure
 
 

@@ -54,27 +54,33 @@ def mark_crossing(axes: Axes, crossing: Crossing, label: str, row: int) -> None:
 def crossing_label(crossing: Crossing, alone: bool) -> str:
     """What happens at a crossing, at which batch, and between which bounds; shorter where it is not alone."""
     verb = "stops paying" if crossing.stops_paying else "starts paying"
-    batch = ("batch " if alone else "") + _rounded(crossing.batch)
-    if crossing.low is None or crossing.high is None:
-        return f"{verb} near {batch} (not established)"
-    return f"{verb} at {batch} [{_rounded(crossing.low)} – {_rounded(crossing.high)}]"
-
-
-def _rounded(batch: float) -> str:
-    return f"{batch:,.0f}" if batch >= 20 else f"{batch:.1f}"
+    batch = "batch " if alone else ""
+    if not crossing.established:
+        return f"{verb} near {batch}{crossing.batch:.0f} (not established)"
+    return f"{verb} at {batch}{crossing}"
 
 
 def mark_free_verify(throughput: Axes, speedup: Axes, batch: float) -> None:
-    """A dotted line through both panels, named at the foot of the upper one; nothing beyond what was measured."""
+    """Where verifying stops being free: a dotted line, named at the foot of the upper panel."""
+    _mark_batch(throughput, speedup, batch, f"verifying stops being free\nnear batch {batch:,.0f}", ":", height=0.04)
+
+
+def mark_running_limit(throughput: Axes, speedup: Axes, batch: float) -> None:
+    """How many requests run at once however many are in flight: a dash-dotted line, named above the other's name."""
+    _mark_batch(throughput, speedup, batch, f"no more than {batch:,.0f}\nrun at once", "-.", height=0.2)
+
+
+def _mark_batch(throughput: Axes, speedup: Axes, batch: float, text: str, linestyle: str, height: float) -> None:
+    """A line through both panels; nothing beyond what was measured."""
     left, right = speedup.get_xlim()
     if not left <= batch <= right:
         return
     for axes in (throughput, speedup):
-        axes.axvline(batch, color=INK, linewidth=1.5, linestyle=":", zorder=1.4)
+        axes.axvline(batch, color=INK, linewidth=1.5, linestyle=linestyle, zorder=1.4)
     leftward = _across(throughput, batch) > 0.78
     throughput.annotate(
-        f"verifying stops being free\nnear batch {batch:,.0f}",
-        xy=(batch, 0.04), xycoords=throughput.get_xaxis_transform(),
+        text,
+        xy=(batch, height), xycoords=throughput.get_xaxis_transform(),
         xytext=(-6 if leftward else 6, 0), textcoords="offset points", ha="right" if leftward else "left",
         va="bottom", fontsize=10, bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.5}, zorder=6,
     )  # fmt: skip

@@ -19,6 +19,7 @@ from specsim.simulation import Simulation
 
 Floats = NDArray[np.float64]
 NUM_CLOSED_FORM_BATCHES = 80
+CLEARLY_BELOW = 0.98  # a mean running batch under this share of the batch in flight is called a limit
 GRID_SHARE = 0.85  # of the work; the rest refines the crossings
 REFINEMENTS = 3  # rounds at most; each lands several times nearer
 NEAR = 0.02  # a crossing counts as simulated when a batch lies within this fraction of it
@@ -44,6 +45,11 @@ class CurveResult:
     crossings: dict[int, Crossings]
     free_batch: dict[int, int]
     context: int
+
+    @property
+    def running_limit(self) -> float | None:
+        """Requests that run at once however many are in flight, as memory and the engine allow; None where all do."""
+        return _running_limit(self.points)
 
     def best_draft_lengths(self) -> pd.Series[int]:
         """Batch of the grid → the draft length with the highest mean throughput; 0 where none pays."""
@@ -100,7 +106,17 @@ def _result(simulation: Simulation, runs: dict[Point, PointRuns]) -> CurveResult
     rows = [_row(simulation, runs, point, context) for point in sorted(runs)]
     crossings = {k: _crossings(k, runs) for k in curve.num_draft_tokens}
     free = {k: free_verify_batch(simulation, k) for k in lengths}
-    return CurveResult(curve.batches, pd.DataFrame(rows), _closed_form(simulation, context), crossings, free, context)
+    points, closed_form = pd.DataFrame(rows), _closed_form(simulation, context)
+    limit = _running_limit(points)
+    if limit is not None:  # beyond it no batch of that size runs, so there is nothing to compare with
+        closed_form = closed_form[closed_form["batch"] <= limit]
+        points.loc[points["batch"] > limit, "closed_form_speedup"] = np.nan
+    return CurveResult(curve.batches, points, closed_form, crossings, free, context)
+
+
+def _running_limit(points: pd.DataFrame) -> float | None:
+    capped = points.loc[points["mean_running_batch"] < CLEARLY_BELOW * points["batch"], "mean_running_batch"]
+    return None if capped.empty else float(capped.max())
 
 
 def _closed_form(simulation: Simulation, context: int) -> pd.DataFrame:

@@ -10,11 +10,9 @@ from typing import Any
 import pandas as pd
 from rich.table import Table
 
-from specsim.analysis.crossings import Crossing, Crossings
+from specsim.analysis.crossings import Crossings
 from specsim.planner.curve import CurveResult
 from specsim.schema.scenario import Scenario
-
-CLEARLY_BELOW = 0.98  # a mean running batch under this share of the batch asked for is called a limit
 
 
 def answer(scenario: Scenario, result: CurveResult) -> list[str]:
@@ -55,8 +53,8 @@ def _pays(k: int, found: Crossings, speedups: pd.Series[float]) -> str:
     if len(established) == 1 and established[0].stops_paying:
         crossing = established[0]
         worst = speedups[speedups.index > crossing.batch].min()
-        return f"{who} pays up to batch {_place(crossing)}; beyond, it costs up to {_loss(worst)}."
-    changes = [f"{'stops' if c.stops_paying else 'starts'} paying at batch {_place(c)}" for c in established]
+        return f"{who} pays up to batch {crossing}; beyond, it costs up to {_loss(worst)}."
+    changes = [f"{'stops' if c.stops_paying else 'starts'} paying at batch {c}" for c in established]
     return f"{who} {', '.join(changes)}."
 
 
@@ -91,12 +89,6 @@ def _loss(speedup: float) -> str:
     return f"{100 * (1 - speedup):.0f} %"
 
 
-def _place(crossing: Crossing) -> str:
-    low = "?" if crossing.low is None else math.floor(crossing.low)
-    high = "?" if crossing.high is None else math.ceil(crossing.high)
-    return f"{crossing.batch:.0f} [{low}, {high}]"
-
-
 def _free(k: int, batch: int) -> str:
     if batch < 1:
         return "Verifying is never free here: one request's tokens already fill the compute."
@@ -117,12 +109,11 @@ def _range(batches: list[object]) -> str:
 
 def _limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
     """What the reader must know to read the numbers right."""
-    rows = result.points[result.points["mean_running_batch"] < CLEARLY_BELOW * result.points["batch"]]
-    if len(rows):
-        running, first = rows["mean_running_batch"].max(), rows["batch"].min()
+    if result.running_limit is not None:
+        first = next(batch for batch in scenario.curve.batches if batch > result.running_limit)
         yield (
-            f"About {running:.0f} such requests run at once, as memory and the engine's limits allow; from batch "
-            f"{first} on the rest wait."
+            f"About {result.running_limit:.0f} such requests run at once, as memory and the engine's limits allow; "
+            f"from batch {first} on the rest wait."
         )
     measured = scenario.speculation.acceptance.measured_positions
     longest = max(scenario.curve.num_draft_tokens)

@@ -32,6 +32,7 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
         highlight=k,
         crossings=result.crossings[k],
         free_verify_batch=result.free_batch[k],
+        running_limit=result.running_limit,
     )
     return {
         "curve.csv": table_writer(result.points),

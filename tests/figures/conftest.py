@@ -26,7 +26,7 @@ def rows_of(num_draft_tokens, throughput, speedup, replications, rng):
     return pd.DataFrame(columns), noisy
 
 
-def make_curve(shape, replications=5, free_verify_batch=73):
+def make_curve(shape, replications=5, free_verify_batch=73, running_limit=None):
     rng = np.random.default_rng(3)
     throughput = 100.0 * BATCHES / (1 + BATCHES / 64)
     without, _ = rows_of(0, throughput, np.ones(9), replications, rng)
@@ -40,6 +40,7 @@ def make_curve(shape, replications=5, free_verify_batch=73):
         highlight=3,
         crossings=find_crossings(BATCHES, speedups),
         free_verify_batch=free_verify_batch,
+        running_limit=running_limit,
     )
 
 

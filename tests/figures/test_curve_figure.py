@@ -69,10 +69,15 @@ def test_a_free_batch_that_was_not_measured_is_left_out(batch, draw):
     assert not any("being free" in text for text in texts(draw("one", free_verify_batch=batch)))
 
 
+def test_a_limit_on_running_requests_is_marked(draw):
+    assert "no more than 200\nrun at once" in texts(draw("one", running_limit=200.4))
+    assert not any("run at once" in text for text in texts(draw("one")))
+
+
 def test_labels_of_crossings():
     established = Crossing(90.4, 84.2, 97.0, stops_paying=True)
-    assert crossing_label(established, alone=True) == "stops paying at batch 90 [84 – 97]"
-    assert crossing_label(Crossing(1.84, 1.7, 2.0, False), alone=False) == "starts paying at 1.8 [1.7 – 2.0]"
+    assert crossing_label(established, alone=True) == "stops paying at batch 90 [84, 97]"
+    assert crossing_label(Crossing(1.84, 1.7, 2.0, False), alone=False) == "starts paying at 2 [1, 2]"
     assert crossing_label(Crossing(190.0, 150.0, None, True), alone=True) == (
         "stops paying near batch 190 (not established)"
     )
