@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from rich.table import Table
 
-from specsim.schema import catalogue, documents
+from specsim.schema import catalogue, documents, layers
 from specsim.schema.load import read_device, read_engine, read_model
 
 Row = tuple[str, ...]
@@ -51,7 +51,7 @@ def _models() -> Iterator[Row]:
 def _scenarios() -> Iterator[Row]:
     for name in catalogue.names("scenario"):
         path = catalogue.find("scenario", name, [], where="scenario", path="")
-        yield name, str(documents.read_with_extends(path).data.get("description", ""))
+        yield name, str(layers.read_with_extends(path).data.get("description", ""))
 
 
 def _lengths() -> Iterator[Row]:

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from specsim.errors import InputError, Problem
-from specsim.schema import catalogue, checks, documents, problems
+from specsim.schema import catalogue, checks, documents, layers, problems
 from specsim.schema.hardware import Device, Engine
 from specsim.schema.model import ModelConfig
 from specsim.schema.scenario import Scenario
@@ -76,9 +76,9 @@ def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
         InputError: listing every problem in the scenario and in the files it refers to.
     """
     path = catalogue.find("scenario", reference, [Path.cwd()], where="scenario", path="")
-    data, scenario_files, origins = documents.read_with_extends(path)
+    data, scenario_files, origins = layers.read_with_extends(path)
     gathered = _Gathered()
-    overridden = [gathered.attempt(documents.override, data, item) for item in overrides]
+    overridden = [gathered.attempt(layers.override, data, item) for item in overrides]
     place = _Place(path, origins, tuple(key for key in overridden if key))
 
     scenario = gathered.attempt(_validated, Scenario, data, place)

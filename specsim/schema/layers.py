@@ -1,0 +1,94 @@
+"""One scenario laid over another, and command-line overrides laid over both. Knows no model."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard
+
+from specsim.errors import InputError, Problem
+from specsim.schema import catalogue
+from specsim.schema.documents import parse_yaml, read_mapping
+
+
+class Extended(NamedTuple):
+    """A scenario laid over the ones it extends.
+
+    Attributes:
+        data: the result.
+        files: every file read, nearest first.
+        origins: dotted path of each key in data → the file that says it.
+    """
+
+    data: dict[str, Any]
+    files: tuple[Path, ...]
+    origins: dict[str, Path]
+
+
+def read_with_extends(path: Path, ancestors: tuple[Path, ...] = ()) -> Extended:
+    """A scenario's data laid over the one it extends.
+
+    Raises:
+        InputError: for a missing base or a circle.
+    """
+    if path in ancestors:
+        circle = " → ".join(p.name for p in (*ancestors, path))
+        raise InputError([Problem(str(path), "extends", "", f"extends itself ({circle}); break the circle")])
+    data = read_mapping(path)
+    base_reference = data.pop("extends", None)
+    if base_reference is None:
+        return Extended(data, (path,), dict.fromkeys(_key_paths(data), path))
+    if not isinstance(base_reference, str):
+        remedy = "must be a catalogue name or the path of a scenario file"
+        raise InputError([Problem(str(path), "extends", repr(base_reference), remedy)])
+    base_path = catalogue.find("scenario", base_reference, [path.parent], where=str(path), path="extends")
+    base = read_with_extends(base_path, (*ancestors, path))
+    result, own = merged(base.data, data), set(_key_paths(data))
+    origins = {key: path if key in own else base.origins[key] for key in _key_paths(result)}
+    return Extended(result, (path, *base.files), origins)
+
+
+def _key_paths(data: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in data.items():
+        yield f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from _key_paths(value, f"{prefix}{key}.")
+
+
+def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """``over`` laid over ``base``, key by key; a mapping of another ``kind`` replaces the base's whole."""
+    result = copy.deepcopy(base)
+    for key, value in over.items():
+        below = result.get(key)
+        result[key] = merged(below, value) if _same_kind(below, value) else copy.deepcopy(value)
+    return result
+
+
+def _same_kind(below: Any, over: Any) -> TypeGuard[dict[str, Any]]:
+    both = isinstance(below, dict) and isinstance(over, dict)
+    return both and over.get("kind", below.get("kind")) == below.get("kind")
+
+
+def override(data: dict[str, Any], assignment: str) -> str:
+    """Apply one ``path.to.key=value`` to ``data`` in place; the value is YAML. Returns the path.
+
+    Raises:
+        InputError: when the assignment has no ``=`` or its path runs through something that has no keys.
+    """
+    path, equals, text = assignment.partition("=")
+    path = path.strip()
+    *parents, last = path.split(".")
+    if not (equals and last and all(parents)):
+        remedy = "write a path, '=' and a value, such as speculation.policy.num_draft_tokens=5"
+        raise InputError([Problem("--set", "", repr(assignment), remedy)])
+    place = data
+    for parent in parents:
+        if place.get(parent) is None:
+            place[parent] = {}
+        below = place[parent]
+        if not isinstance(below, dict):
+            raise InputError([Problem(f"--set {path}", parent, repr(below), "has no keys below it; set it as a whole")])
+        place = below
+    place[last] = parse_yaml(text, f"--set {path}")
+    return path
