@@ -31,8 +31,9 @@ gallery: .venv/installed  ## redraw the figures in plots/ with the tables behind
 bench: .venv/installed  ## speeds of the verifier and the engine
 	$(BIN)/python -m pytest benchmarks -q --benchmark-columns=min,median,ops
 
-published: .venv/installed  ## predicted against published throughput, to see how far uncalibrated profiles are off
+published: .venv/installed  ## predicted against published and our own measurements: how far uncalibrated profiles are off
 	$(BIN)/python benchmarks/published.py
+	$(BIN)/python benchmarks/forward.py
 
 check: .venv/installed  ## lint, format, types and layers
 	$(BIN)/ruff check .

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
+
+import numpy as np
 
 from specsim.costs.memory import MemoryPlan, memory_plan
 from specsim.costs.passes import ForwardShape, PassCost, drafter_shape, target_shape
@@ -18,10 +20,10 @@ from specsim.policies.static import Static
 from specsim.records import RunRecords
 from specsim.rng import stream
 from specsim.schema.load import Inputs
-from specsim.schema.workload import ClosedLoop, FixedLengths, Load, TraceLengths
+from specsim.schema.workload import ClosedLoop, FixedLengths, Load, QuantileLengths
 from specsim.workload.arrivals import poisson_arrivals
 from specsim.workload.lengths import Lengths, fixed_lengths, resampled_lengths, table_lengths
-from specsim.workload.quantiles import JointQuantiles, read_table
+from specsim.workload.quantiles import read_table
 from specsim.workload.traces import read_azure_trace
 
 
@@ -47,7 +49,8 @@ class Simulation:
         self.target: ForwardShape = target_shape(inputs.target, deployment.tensor_parallel)
         self.drafter: ForwardShape = drafter_shape(speculation.drafter, inputs.drafter, deployment.tensor_parallel)
         self.rates: Rates = device_rates(inputs.device, ideal=deployment.ideal)
-        self._observed = _observed_lengths(inputs)
+        self._sample_lengths = _lengths_sampler(inputs)
+        # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
         self.memory = cache(self._make_memory_plan)
 
@@ -91,14 +94,7 @@ class Simulation:
 
     def lengths(self, num_requests: int, replication: int) -> Lengths:
         """The lengths of the first requests of a replication."""
-        stated = self.inputs.scenario.workload.lengths
-        rng = stream(self.inputs.scenario.seed, "lengths", replication)
-        if isinstance(stated, FixedLengths):
-            return fixed_lengths(num_requests, stated.prompt_tokens, stated.output_tokens)
-        if isinstance(self._observed, JointQuantiles):
-            return table_lengths(num_requests, self._observed, rng)
-        assert self._observed is not None
-        return resampled_lengths(num_requests, self._observed, rng)
+        return self._sample_lengths(num_requests, stream(self.inputs.scenario.seed, "lengths", replication))
 
     def _speculator(self, lengths: Lengths, num_draft_tokens: int, replication: int) -> Speculator:
         speculation, seed = self.inputs.scenario.speculation, self.inputs.scenario.seed
@@ -142,10 +138,11 @@ class Simulation:
         longest = int((lengths.prompt + lengths.output).max())
         where, problems = str(self.inputs.files["scenario"]), []
         pool, positions = self.memory(num_draft_tokens > 0).kv_tokens, self.inputs.target.max_position_embeddings
+        drafts = f" with its drafts ({longest} + {num_draft_tokens})" if num_draft_tokens else f" ({longest})"
         if longest + num_draft_tokens > pool:
             remedy = (
-                f"the KV pool holds {pool} tokens, fewer than the longest request with its drafts "
-                f"({longest} + {num_draft_tokens}); use more devices, a larger device or shorter requests"
+                f"the KV pool holds {pool} tokens, fewer than the longest request{drafts}; use more devices, a larger "
+                "device or shorter requests"
             )
             problems.append(Problem(where, "workload.lengths", f"{longest} tokens", remedy))
         if positions is not None and longest > positions:
@@ -156,12 +153,15 @@ class Simulation:
         return lengths
 
 
-def _observed_lengths(inputs: Inputs) -> JointQuantiles | Lengths | None:
+def _lengths_sampler(inputs: Inputs) -> Callable[[int, np.random.Generator], Lengths]:
+    """(number of requests, generator) → their lengths; the file they come from is read once."""
     stated, file = inputs.scenario.workload.lengths, inputs.lengths_file
-    if isinstance(stated, FixedLengths) or file is None:
-        return None
-    return _read_trace(file) if isinstance(stated, TraceLengths) else read_table(file)
-
-
-def _read_trace(file: Path) -> Lengths:
-    return read_azure_trace(file).lengths
+    if isinstance(stated, FixedLengths):
+        return lambda number, rng: fixed_lengths(number, stated.prompt_tokens, stated.output_tokens)
+    if file is None:
+        raise ValueError("lengths that are not fixed come with a file")
+    if isinstance(stated, QuantileLengths):
+        table = read_table(file)
+        return lambda number, rng: table_lengths(number, table, rng)
+    observed = read_azure_trace(file).lengths
+    return lambda number, rng: resampled_lengths(number, observed, rng)

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import io
 import sys
+from typing import Annotated
 
 import typer
 
+from specsim import __version__
 from specsim.cli import curve, doctor, listing, prove, quantiles, schema, simulate, theory
 from specsim.errors import SpecsimError
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"specsim {__version__}")
+        raise typer.Exit
+
 
 app = typer.Typer(
     name="specsim",
@@ -23,6 +32,17 @@ app = typer.Typer(
     help="Does speculative decoding pay on your GPU, model, drafter and traffic, and up to which load?\n\n"
     "Start with: specsim curve llama3.1-8b-h100-eagle3",
 )
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    """What holds for every command."""
+
+
 app.command()(curve.curve)
 app.command()(simulate.simulate)
 app.command()(theory.theory)

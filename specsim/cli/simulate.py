@@ -25,7 +25,7 @@ def simulate(
     from specsim.cli.terminal import console, progress_bar
     from specsim.planner.compare import simulate_load
     from specsim.report.folder import refuse_existing, write_folder
-    from specsim.report.load import STALE_FILES, load_answer, load_files, load_table
+    from specsim.report.load import load_files, load_sentences, load_table
     from specsim.schema.load import load_scenario
 
     inputs = load_scenario(scenario, overrides or ())
@@ -33,8 +33,11 @@ def simulate(
     refuse_existing(folder, force=force)
     with progress_bar(f"simulating {inputs.scenario.name}") as progress:
         result = simulate_load(inputs, progress=progress)
-    write_folder(folder, load_files(inputs, result), force=force, stale=STALE_FILES)
+    write_folder(folder, load_files(inputs, result), force=force)
     screen = console()
-    screen.print(load_answer(inputs.scenario, result), style="bold", markup=False, soft_wrap=True)
+    answer, *warnings = load_sentences(inputs.scenario, result)
+    screen.print(answer, style="bold", markup=False, soft_wrap=True)
+    for warning in warnings:
+        screen.print(warning, style="yellow", markup=False, soft_wrap=True)
     screen.print(load_table(result))
     screen.print(f"written to {folder}/", markup=False, soft_wrap=True)

@@ -30,7 +30,7 @@ def theory(
     from specsim.report.theory import read_numbers, theory_answer, theory_table
     from specsim.schema.load import read_device
 
-    alphas, gammas = read_numbers(alpha, gamma)
+    alphas, gammas = read_numbers(alpha, gamma, draft_cost)
     profile = read_device(device)
     screen = console()
     screen.print(theory_answer(alphas, gammas, draft_cost, profile), style="bold", markup=False, soft_wrap=True)

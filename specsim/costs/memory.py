@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specsim.costs.linear import BYTES_PER_ELEMENT
-from specsim.costs.passes import ForwardShape
+from specsim.costs.passes import ForwardShape, kv_bytes_per_token
 from specsim.errors import InfeasibleError, Problem
 from specsim.schema.hardware import Device, Engine
-from specsim.schema.model import ModelConfig
 
 GIB = 2**30
 
@@ -23,11 +22,6 @@ class MemoryPlan:
     reserve: float
     kv_bytes_per_token: float
     kv_tokens: int
-
-
-def kv_bytes_per_token(model: ModelConfig, tensor_parallel: int) -> float:
-    """Bytes of keys and values per token on one device."""
-    return 2 * model.num_hidden_layers * model.kv_size * BYTES_PER_ELEMENT / tensor_parallel
 
 
 def memory_plan(
@@ -46,7 +40,7 @@ def memory_plan(
     usable = device.memory.capacity * engine.memory_fraction
     shapes = [target] if drafter is None else [target, drafter]
     loaded = [shape.resident_parameters * BYTES_PER_ELEMENT / shape.tensor_parallel for shape in shapes]
-    per_token = sum(kv_bytes_per_token(shape.model, shape.tensor_parallel) for shape in shapes)
+    per_token = sum(kv_bytes_per_token(shape) for shape in shapes)
     free = usable - sum(loaded) - engine.activation_reserve
     kv_tokens = int(free // per_token)
     if kv_tokens < 1:

@@ -90,6 +90,11 @@ def _head(model: ModelConfig, tensor_parallel: int) -> Linear:
     return Linear(model.hidden_size, -(-model.logits_size // tensor_parallel))
 
 
+def kv_bytes_per_token(shape: ForwardShape) -> float:
+    """Bytes of keys and values per token on one device."""
+    return 2 * shape.model.num_hidden_layers * shape.model.kv_size * BYTES_PER_ELEMENT / shape.tensor_parallel
+
+
 class PassCost:
     """Prices forward passes of one shape on one device.
 
@@ -156,7 +161,6 @@ def _attention_seconds(shape: ForwardShape, rates: Rates) -> tuple[float, float,
     if rates.weight_traffic_only:
         return 0.0, 0.0, 0.0
     model, layers, share = shape.model, shape.model.num_hidden_layers, shape.tensor_parallel
-    kv_bytes = 2 * layers * model.kv_size * BYTES_PER_ELEMENT / share
     pair_flops = 4 * layers * model.query_size / share
     per_sequence = layers * rates.attention_per_kv_head * model.num_key_value_heads / share
-    return kv_bytes / rates.attention_bandwidth, pair_flops / rates.attention_flops, per_sequence
+    return kv_bytes_per_token(shape) / rates.attention_bandwidth, pair_flops / rates.attention_flops, per_sequence

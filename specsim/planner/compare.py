@@ -34,9 +34,10 @@ class Metric(NamedTuple):
 
 
 THROUGHPUT = Metric("output tokens/s")
+SERVED = Metric("requests/s")
 METRICS = (
     THROUGHPUT,
-    Metric("requests/s"),
+    SERVED,
     Metric("goodput [requests/s]"),
     Metric("within SLO [%]", 100),
     *(Metric(f"{name} {part} [ms]", 1e3) for name in ("TTFT", "TPOT", "ITL", "E2E") for part in ("p50", "p90", "p99")),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from specsim.analysis.crossings import Crossings, find_crossings
 from specsim.analysis.intervals import mean_interval, paired_speedup_interval
-from specsim.planner.expected import decode_step, free_verify_batch, mean_context
+from specsim.planner.expected import LENGTH_SAMPLE, decode_step, free_verify_batch, mean_context
 from specsim.planner.points import Point, PointRuns, Progress, num_requests, run_all
 from specsim.schema.load import Inputs
 from specsim.simulation import Simulation
@@ -33,10 +34,10 @@ class CurveResult:
         batches: the grid asked for.
         points: one row per batch and draft length; the columns are the keys of ``_row``. Besides the grid it holds,
             for some draft lengths, batches right at their crossings.
-        closed_form: closed_form_speedup by draft length at enough batches to draw its bends.
+        closed_form: closed_form_speedup by draft length at enough batches to draw its bends, as far as it applies.
         crossings: draft length → where its speedup passes 1.0.
         free_batch: draft length → largest batch whose verify is free, see ``expected.free_verify_batch``.
-        context: mean context of the closed form [tokens].
+        notes: what the inputs leave open, in sentences.
     """
 
     batches: tuple[int, ...]
@@ -44,7 +45,7 @@ class CurveResult:
     closed_form: pd.DataFrame
     crossings: dict[int, Crossings]
     free_batch: dict[int, int]
-    context: int
+    notes: tuple[str, ...] = ()
 
     @property
     def running_limit(self) -> float | None:
@@ -69,14 +70,15 @@ def simulate_curve(inputs: Inputs, *, jobs: int | None = None, progress: Progres
         InfeasibleError: before anything is simulated, when some request could never be served.
     """
     curve, simulation = inputs.scenario.curve, Simulation(inputs)
-    points = [Point(batch, k) for batch in curve.batches for k in (0, *curve.num_draft_tokens)]
+    draft_lengths = inputs.scenario.compared_draft_lengths
+    points = [Point(batch, k) for batch in curve.batches for k in (0, *draft_lengths)]
     for point in points:
         for replication in range(curve.replications):
             simulation.lengths_checked(num_requests(inputs, point.batch), point.num_draft_tokens, replication)
     processes = jobs or os.cpu_count() or 1
     runs = run_all(inputs, points, processes, lambda share: progress(GRID_SHARE * share))
     for _ in range(REFINEMENTS):
-        near = _points_at_crossings(curve.num_draft_tokens, runs)
+        near = _points_at_crossings(draft_lengths, runs)
         runs |= run_all(inputs, near, processes, lambda share: progress((1 - GRID_SHARE) / REFINEMENTS * share))
     return _result(simulation, runs)
 
@@ -101,17 +103,51 @@ def _crossings(k: int, runs: dict[Point, PointRuns]) -> Crossings:
 
 
 def _result(simulation: Simulation, runs: dict[Point, PointRuns]) -> CurveResult:
-    curve = simulation.inputs.scenario.curve
-    context, lengths = mean_context(simulation), (0, *curve.num_draft_tokens)
-    rows = [_row(simulation, runs, point, context) for point in sorted(runs)]
-    crossings = {k: _crossings(k, runs) for k in curve.num_draft_tokens}
-    free = {k: free_verify_batch(simulation, k) for k in lengths}
-    points, closed_form = pd.DataFrame(rows), _closed_form(simulation, context)
+    scenario = simulation.inputs.scenario
+    context = mean_context(simulation)
+    points = pd.DataFrame([_row(simulation, runs, point, context) for point in sorted(runs)])
+    closed_form = _closed_form(simulation, context)
+    largest = _largest_closed_form_batch(simulation, points)
+    return CurveResult(
+        batches=scenario.curve.batches,
+        points=points.assign(closed_form_speedup=points["closed_form_speedup"].where(points["batch"] <= largest)),
+        closed_form=closed_form[closed_form["batch"] <= largest],
+        crossings={k: _crossings(k, runs) for k in scenario.compared_draft_lengths},
+        free_batch={k: free_verify_batch(simulation, k) for k in scenario.compared_draft_lengths},
+        notes=tuple(_notes(simulation)),
+    )
+
+
+def _largest_closed_form_batch(simulation: Simulation, points: pd.DataFrame) -> float:
+    """Up to which batch the closed form applies.
+
+    It knows decoding only, so it applies nowhere where prompts outweigh outputs; and beyond what runs at once no batch
+    of that size exists.
+    """
+    lengths = simulation.lengths(LENGTH_SAMPLE, replication=0)
+    if not simulation.inputs.scenario.workload.decode_only and lengths.prompt.mean() > lengths.output.mean():
+        return 0.0
     limit = _running_limit(points)
-    if limit is not None:  # beyond it no batch of that size runs, so there is nothing to compare with
-        closed_form = closed_form[closed_form["batch"] <= limit]
-        points.loc[points["batch"] > limit, "closed_form_speedup"] = np.nan
-    return CurveResult(curve.batches, points, closed_form, crossings, free, context)
+    return math.inf if limit is None else limit
+
+
+def _notes(simulation: Simulation) -> Iterator[str]:
+    """What the inputs leave open, in sentences."""
+    inputs = simulation.inputs
+    acceptance = inputs.scenario.speculation.acceptance
+    measured, longest_draft = acceptance.measured_positions, max(inputs.scenario.compared_draft_lengths)
+    if measured is not None and longest_draft > measured:
+        yield (
+            f"Acceptance is stated for {measured} positions; positions {measured + 1} to {longest_draft} hold the last "
+            "conditional value."
+        )
+    lengths, positions = simulation.lengths(LENGTH_SAMPLE, replication=0), inputs.drafter.max_position_embeddings
+    longest = int((lengths.prompt + lengths.output).max())
+    if positions is not None and longest > positions:
+        yield (
+            f"The drafter takes {positions} positions, and requests are up to {longest} tokens long: what it drafts "
+            "beyond is not covered by the acceptance stated."
+        )
 
 
 def _running_limit(points: pd.DataFrame) -> float | None:
@@ -125,7 +161,7 @@ def _closed_form(simulation: Simulation, context: int) -> pd.DataFrame:
     rows = [
         {"batch": int(batch), "num_draft_tokens": k, "closed_form_speedup": _expected(simulation, batch, k, context)}
         for batch in batches.astype(np.int64)
-        for k in curve.num_draft_tokens
+        for k in simulation.inputs.scenario.compared_draft_lengths
     ]
     return pd.DataFrame(rows)
 

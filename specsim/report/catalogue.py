@@ -27,8 +27,8 @@ def _hardware() -> Iterator[Row]:
         yield (
             name,
             device.name,
-            f"{device.memory.capacity / 1e9:.0f} GB",
-            f"{device.memory.bandwidth / 1e12:.3g} TB/s",
+            f"{device.memory.capacity / 2**30:.0f} GiB",
+            f"{device.memory.bandwidth / 1e12:.4g} TB/s",
             f"{device.peak.bf16 / 1e12:.0f} TFLOP/s",
             device.sources["linear"].kind if "linear" in device.sources else "mixed",
         )
@@ -45,7 +45,8 @@ def _models() -> Iterator[Row]:
         model = read_model(name)
         heads = f"{model.num_attention_heads}/{model.num_key_value_heads}"
         vocabulary = f"{model.logits_size} of {model.vocab_size}" if model.draft_vocab_size else str(model.vocab_size)
-        yield name, f"{model.num_parameters / 1e9:.2f} B", str(model.num_hidden_layers), heads, vocabulary
+        parameters = "head" if model.num_hidden_layers == 1 else f"{model.num_parameters / 1e9:.2f} B"
+        yield name, parameters, str(model.num_hidden_layers), heads, vocabulary
 
 
 def _scenarios() -> Iterator[Row]:

@@ -7,32 +7,66 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from rich.table import Table
 
 from specsim.analysis.crossings import Crossings
 from specsim.planner.curve import CurveResult
+from specsim.report.words import draft_tokens, from_to
 from specsim.schema.scenario import Scenario
 
 
 def answer(scenario: Scenario, result: CurveResult) -> list[str]:
     """The sentences the user came for, the most important first."""
-    k = featured_draft_length(scenario)
-    found = result.crossings[k]
-    sentences = [f"{_pays(k, found, _speedups(result, k))} {_free(k, result.free_batch[k])}"]
-    sentences.append(_best(result))
-    sentences.extend(_limits(scenario, result))
+    k = featured_draft_length(scenario, result)
+    off = "" if scenario.speculation.policy.num_draft_tokens else "Speculation is off in this scenario; if it were on: "
     repeats = scenario.curve.replications
-    sentences.append(
-        f"Below: output tokens/s, and speedup at equal concurrency ± 95 % interval ({repeats} paired runs)."
-    )
-    return sentences
+    return [
+        f"{off}{headline(scenario, result)}{_consequence(result.crossings[k], _speedups(result, k))}. "
+        f"{_free(result.free_batch[k])}",
+        _best(result),
+        *_limits(scenario, result),
+        f"Below: output tokens/s, and speedup at equal concurrency ± 95 % interval ({repeats} paired runs).",
+    ]
 
 
-def featured_draft_length(scenario: Scenario) -> int:
-    """The draft length that the answer is about: the policy's, or the nearest on the curve."""
+def featured_draft_length(scenario: Scenario, result: CurveResult) -> int:
+    """The draft length that the answer is about: the policy's; where that is none, the one that gains most overall."""
     asked = scenario.speculation.policy.num_draft_tokens
-    return min(scenario.curve.num_draft_tokens, key=lambda k: (abs(k - asked), k))
+    return asked or max(result.crossings, key=lambda k: float(np.log(_speedups(result, k)).mean()))
+
+
+def headline(scenario: Scenario, result: CurveResult) -> str:
+    """The answer in a clause, without a full stop."""
+    k = featured_draft_length(scenario, result)
+    found, speedups, who = result.crossings[k], _speedups(result, k), f"With {draft_tokens(k)} speculation"
+    batches = from_to(speedups.index.min(), speedups.index.max())
+    if found.verdict == "always pays":
+        return f"{who} pays at every batch simulated, {batches}"
+    if found.verdict == "never pays":
+        return f"{who} pays at no batch simulated, {batches}"
+    established = [crossing for crossing in found.crossings if crossing.established]
+    if not established:
+        return f"{who} {_undecided(found, batches)}"
+    if len(established) == 1 and established[0].stops_paying:
+        return f"{who} pays up to batch {established[0]}"
+    changes = [f"{'stops' if c.stops_paying else 'starts'} paying at batch {c}" for c in established]
+    return f"{who} {', '.join(changes)}"
+
+
+def _consequence(found: Crossings, speedups: pd.Series[float]) -> str:
+    """What follows from the headline: how much is gained or lost."""
+    if found.verdict == "always pays":
+        return f": {_gains(speedups)}"
+    if found.verdict == "never pays":
+        return f": it costs {_losses(speedups)}"
+    established = [crossing for crossing in found.crossings if crossing.established]
+    if not established:
+        return "; run more replications"
+    if len(established) == 1 and established[0].stops_paying:
+        return f"; beyond, it costs up to {_loss(speedups[speedups.index > established[0].batch].min())}"
+    return ""
 
 
 def _speedups(result: CurveResult, k: int) -> pd.Series[float]:
@@ -40,56 +74,30 @@ def _speedups(result: CurveResult, k: int) -> pd.Series[float]:
     return rows.set_index("batch")["speedup"]
 
 
-def _pays(k: int, found: Crossings, speedups: pd.Series[float]) -> str:
-    who = f"With {_tokens(k)} speculation"
-    batches = _from_to(speedups.index.min(), speedups.index.max())
-    if found.verdict == "always pays":
-        return f"{who} pays at every batch simulated, {batches}: {_gains(speedups)}."
-    if found.verdict == "never pays":
-        return f"{who} pays at no batch simulated, {batches}: it costs {_losses(speedups)}."
-    established = [crossing for crossing in found.crossings if crossing.established]
-    if not established:
-        return f"{who} {_undecided(found, batches)}; run more replications."
-    if len(established) == 1 and established[0].stops_paying:
-        crossing = established[0]
-        worst = speedups[speedups.index > crossing.batch].min()
-        return f"{who} pays up to batch {crossing}; beyond, it costs up to {_loss(worst)}."
-    changes = [f"{'stops' if c.stops_paying else 'starts'} paying at batch {c}" for c in established]
-    return f"{who} {', '.join(changes)}."
-
-
 def _undecided(found: Crossings, batches: str) -> str:
     """Where paying or costing is clear, although no crossing is."""
     sides = [(span, "pays") for span in found.pays] + [(span, "costs") for span in found.costs]
     clear = [
-        f"clearly {verb} at batch {_from_to(math.ceil(span.low), math.floor(span.high))}"
+        f"clearly {verb} at batch {from_to(math.ceil(span.low), math.floor(span.high))}"
         for span, verb in sorted(sides, key=lambda side: side[0].low)
     ]
     elsewhere = "elsewhere" if clear else f"at batch {batches}"
     return ", ".join([*clear, f"neither clearly pays nor clearly costs {elsewhere}"])
 
 
-def _tokens(k: int) -> str:
-    return f"{k} draft token{'s' if k > 1 else ''}"
-
-
-def _from_to(low: object, high: object) -> str:
-    return str(low) if low == high else f"{low} to {high}"
-
-
 def _gains(speedups: pd.Series[float]) -> str:
-    return _from_to(*(f"{speedup:.2f}×" for speedup in (speedups.min(), speedups.max())))
+    return from_to(*(f"{speedup:.2f}×" for speedup in (speedups.min(), speedups.max())))
 
 
 def _losses(speedups: pd.Series[float]) -> str:
-    return _from_to(_loss(speedups.max()), _loss(speedups.min()))
+    return from_to(_loss(speedups.max()), _loss(speedups.min()))
 
 
 def _loss(speedup: float) -> str:
     return f"{100 * (1 - speedup):.0f} %"
 
 
-def _free(k: int, batch: int) -> str:
+def _free(batch: int) -> str:
     if batch < 1:
         return "Verifying is never free here: one request's tokens already fill the compute."
     return f"Verifying stops being free near batch {batch}."
@@ -115,13 +123,7 @@ def _limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
             f"About {result.running_limit:.0f} such requests run at once, as memory and the engine's limits allow; "
             f"from batch {first} on the rest wait."
         )
-    measured = scenario.speculation.acceptance.measured_positions
-    longest = max(scenario.curve.num_draft_tokens)
-    if measured is not None and longest > measured:
-        yield (
-            f"Acceptance is stated for {measured} positions; positions {measured + 1} to {longest} hold the last "
-            "conditional value."
-        )
+    yield from result.notes
 
 
 def table(scenario: Scenario, result: CurveResult) -> Table:
@@ -129,11 +131,11 @@ def table(scenario: Scenario, result: CurveResult) -> Table:
     grid = Table()
     grid.add_column("batch", justify="right")
     grid.add_column("without", justify="right")
-    for k in scenario.curve.num_draft_tokens:
-        grid.add_column(_tokens(k), justify="right")
+    for k in scenario.compared_draft_lengths:
+        grid.add_column(draft_tokens(k), justify="right")
     rows = {(row.batch, row.num_draft_tokens): row for row in result.points.itertuples()}
     for batch in scenario.curve.batches:
-        drafted = [_cell(rows[batch, k]) for k in scenario.curve.num_draft_tokens]
+        drafted = [_cell(rows[batch, k]) for k in scenario.compared_draft_lengths]
         grid.add_row(str(batch), f"{rows[batch, 0].tokens_per_s:,.0f}", *drafted)
     return grid
 

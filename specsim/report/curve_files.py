@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pandas as pd
 
 from specsim.figures.curve import curve_figure
 from specsim.figures.style import png_bytes, svg_bytes
 from specsim.planner.curve import CurveResult
-from specsim.report.curve import featured_draft_length, table
+from specsim.report.curve import featured_draft_length, headline, table
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
 from specsim.schema.load import Inputs
+from specsim.schema.workload import FixedLengths, QuantileLengths
 
 
 def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -> Mapping[str, Writer]:
@@ -24,10 +26,10 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
         result: what came out.
         sentences: the answer, as printed.
     """
-    k = featured_draft_length(inputs.scenario)
+    k = featured_draft_length(inputs.scenario, result)
     figure = curve_figure(
         pd.concat([result.points, result.closed_form]),
-        title=_title(sentences[0]),
+        title=headline(inputs.scenario, result),
         subtitle=_plain(inputs.scenario.description or inputs.scenario.name),
         highlight=k,
         crossings=result.crossings[k],
@@ -50,6 +52,22 @@ def _plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def _title(sentence: str) -> str:
-    """The first clause of the answer."""
-    return sentence.split(";")[0].split(": ")[0].split(". ")[0].rstrip(".")
+def _subtitle(inputs: Inputs) -> str:
+    """What was simulated, in a line, from the resolved scenario."""
+    scenario = inputs.scenario
+    deployment, speculation, workload = scenario.deployment, scenario.speculation, scenario.workload
+    devices = f"{deployment.num_devices} × {inputs.device.name}" if deployment.num_devices > 1 else inputs.device.name
+    lengths = workload.lengths
+    if isinstance(lengths, FixedLengths):
+        traffic = f"{lengths.prompt_tokens} tokens in, {lengths.output_tokens} out"
+    else:
+        traffic = f"lengths of {Path(lengths.table if isinstance(lengths, QuantileLengths) else lengths.file).stem}"
+    models = f"{_name(deployment.target)} with {_name(speculation.drafter.model)}"
+    how = ", ideal" if deployment.ideal else ""
+    return f"{models} on {devices}{how}; {traffic}{', decode only' if workload.decode_only else ''}"
+
+
+def _name(reference: str) -> str:
+    """A catalogue name, or the folder of a config.json, which people name after the model."""
+    path = Path(reference)
+    return path.parent.name or path.stem if path.name == "config.json" else path.name.removesuffix(".json")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +14,12 @@ import pandas as pd
 from specsim.errors import InputError, Problem
 
 Writer = Callable[[Path], None]
+
+# every name that a result's file can have; an earlier result must not be read as part of a later one
+RESULTS = (
+    "answer.txt", "closed_form.csv", "curve.csv", "curve.png", "curve.svg", "provenance.json", "requests-[0-9]*.csv",
+    "scenario.yaml", "steps-[0-9]*.csv", "summary.json",
+)  # fmt: skip
 
 
 def refuse_existing(folder: Path, *, force: bool) -> None:
@@ -38,14 +44,13 @@ def _nearest(folder: Path) -> Path:
     return next(place for place in (folder, *folder.absolute().parents) if os.path.exists(place))
 
 
-def write_folder(folder: Path, writers: Mapping[str, Writer], *, force: bool, stale: Iterable[str] = ()) -> None:
+def write_folder(folder: Path, writers: Mapping[str, Writer], *, force: bool) -> None:
     """Write every file elsewhere first, then move them in; other files in the folder are left alone.
 
     Args:
         folder: made if it does not exist.
         writers: file name → what writes it to a path.
-        force: whether files of an earlier result may be replaced.
-        stale: patterns of names that an earlier result may have had; those not written now are removed.
+        force: whether the files of an earlier result may be replaced; those not written anew are removed.
 
     Raises:
         InputError: as ``refuse_existing`` does, or when the files cannot be written.
@@ -58,7 +63,7 @@ def write_folder(folder: Path, writers: Mapping[str, Writer], *, force: bool, st
             for name, write in writers.items():
                 write(scratch / name)
             folder.mkdir(parents=True, exist_ok=True)
-            for old in {old for pattern in stale for old in folder.glob(pattern)}:
+            for old in {old for pattern in RESULTS for old in folder.glob(pattern)}:
                 old.unlink()
             for name in writers:
                 os.replace(scratch / name, folder / name)

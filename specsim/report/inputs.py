@@ -34,6 +34,8 @@ def provenance_json(inputs: Inputs) -> str:
     sources = {
         "device": {"name": inputs.device.name, **_sources(inputs.device.sources)},
         "engine": {"name": inputs.engine.name, **_sources(inputs.engine.sources)},
+        "target": inputs.target.specsim_source or "the model's own config.json",
+        "drafter": inputs.drafter.specsim_source or "the model's own config.json",
         "acceptance": acceptance.source or "not stated in the scenario",
         "lengths": _attribution(inputs.lengths_file),
     }

@@ -13,24 +13,27 @@ from rich.markup import escape
 from rich.table import Table
 
 from specsim.analysis.intervals import Interval
-from specsim.planner.compare import METRICS, THROUGHPUT, LoadResult
+from specsim.planner.compare import METRICS, SERVED, THROUGHPUT, LoadResult
 from specsim.records import PARTS
 from specsim.report.folder import Writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
+from specsim.report.words import draft_tokens
 from specsim.schema.load import Inputs
 from specsim.schema.scenario import Scenario
-from specsim.schema.workload import ClosedLoop
+from specsim.schema.workload import ClosedLoop, Load
+
+KEEPS_UP = 0.8  # of the rate offered; ramp and tail of a finite run cost a server that keeps up less than the rest
+
+
+def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
+    """The answer, and what it must be read with."""
+    return [load_answer(scenario, result), *saturation(scenario, result)]
 
 
 def load_answer(scenario: Scenario, result: LoadResult) -> str:
     """The answer in a sentence."""
-    load, k = scenario.workload.load, result.num_draft_tokens
-    at = (
-        f"{load.concurrency} concurrent requests"
-        if isinstance(load, ClosedLoop)
-        else f"{load.rate:g} requests/s offered"
-    )
+    k, at = result.num_draft_tokens, _load(scenario.workload.load)
     plain = result.interval(0, THROUGHPUT).estimate
     if k == 0:
         return f"At {at}: {plain:,.0f} output tokens/s without speculation."
@@ -38,19 +41,37 @@ def load_answer(scenario: Scenario, result: LoadResult) -> str:
     before, after = (result.interval(arm, tpot).estimate for arm in (0, k))
     latency = "" if math.isnan(before) else f" and median TPOT from {before:.1f} to {after:.1f} ms"
     return (
-        f"At {at}, {_tokens(k)} {'change' if k > 1 else 'changes'} output throughput by {speedup.estimate:.2f}× "
+        f"At {at}, {draft_tokens(k)} {'change' if k > 1 else 'changes'} output throughput by {speedup.estimate:.2f}× "
         f"[{speedup.low:.2f}, {speedup.high:.2f}]{latency}."
     )
 
 
-def _tokens(num_draft_tokens: int) -> str:
-    return f"{num_draft_tokens} draft token{'s' if num_draft_tokens > 1 else ''}"
+def _load(load: Load) -> str:
+    if isinstance(load, ClosedLoop):
+        return f"{load.concurrency} concurrent requests, ramp and tail included"
+    return f"{load.rate:g} requests/s offered"
+
+
+def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
+    """A warning for each arm that cannot serve the rate offered: its latencies then grow as long as requests arrive."""
+    load = scenario.workload.load
+    if isinstance(load, ClosedLoop):
+        return []
+    warnings = []
+    for k in result.values:
+        served, arm = result.interval(k, SERVED).estimate, f"With {draft_tokens(k)}" if k else "Without speculation"
+        if served < KEEPS_UP * load.rate:
+            warnings.append(
+                f"{arm} only {served:.3g} of {load.rate:.3g} requests/s are served: the queue, and with it every "
+                "latency, grows as long as requests arrive."
+            )
+    return warnings
 
 
 def load_table(result: LoadResult) -> Table:
     """Every metric of both arms with its 95 % interval; metrics that no run has are left out."""
     arms = list(result.values)
-    table = Table("metric", *(_tokens(k) if k else "without" for k in arms))
+    table = Table("metric", *(draft_tokens(k) if k else "without" for k in arms))
     for column in table.columns[1:]:
         column.justify = "right"
     for metric in METRICS:
@@ -67,14 +88,10 @@ def _cell(interval: Interval) -> str:
     return f"{interval.estimate:,.4g} ± {half:.2g}"
 
 
-STALE_FILES = ("requests-[0-9]*.csv", "steps-[0-9]*.csv")
-"""What a simulation with another draft length leaves; see ``write_folder``."""
-
-
 def load_files(inputs: Inputs, result: LoadResult) -> Mapping[str, Writer]:
     """File name → what writes it."""
     texts = {
-        "answer.txt": as_text([load_answer(inputs.scenario, result)], load_table(result)),
+        "answer.txt": as_text(load_sentences(inputs.scenario, result), load_table(result)),
         "summary.json": _summary(result),
         "scenario.yaml": resolved_scenario(inputs),
         "provenance.json": provenance_json(inputs),

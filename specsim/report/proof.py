@@ -12,11 +12,12 @@ from specsim.verification.proof import Check
 def verdict(checks: Sequence[Check]) -> str:
     """The answer in a sentence."""
     wrong = [check for check in checks if not check.passed]
-    right, mutants = (sum(check.expected == outcome for check in checks) for outcome in ("pass", "fail"))
+    right = sum(check.verifier.startswith("verify_") for check in checks)
+    caught = sum(check.expected == "fail" for check in checks)
     if wrong:
         return f"NOT proved: {len(wrong)} of {len(checks)} checks came out otherwise than they must."
     return (
-        f"The verifier is lossless as far as {right} checks can tell, and all {mutants} checks of deliberately wrong "
+        f"The verifiers pass all {right} checks of losslessness, and all {caught} checks of deliberately wrong "
         "verifiers caught them."
     )
 

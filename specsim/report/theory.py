@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -16,21 +17,24 @@ from specsim.analysis.closed_form import (
     speedup,
 )
 from specsim.errors import InputError, Problem
+from specsim.report.words import draft_tokens
 from specsim.schema.hardware import Device
 
 Number = TypeVar("Number", int, float)
 LARGEST_GAMMA = 64  # searched for the best one
 
 
-def read_numbers(alphas: str, gammas: str) -> tuple[list[float], list[int]]:
-    """The lists given on the command line.
+def read_numbers(alphas: str, gammas: str, draft_cost: float) -> tuple[list[float], list[int]]:
+    """The lists given on the command line, checked together with the draft cost.
 
     Raises:
-        InputError: naming every entry that is not an acceptance or a draft length.
+        InputError: naming every entry that is not an acceptance, a draft length or a cost.
     """
     problems: list[Problem] = []
     found_alphas = _numbers(alphas, float, lambda a: 0 <= a <= 1, "--alpha", "write numbers from 0 to 1", problems)
     found_gammas = _numbers(gammas, int, lambda g: g >= 1, "--gamma", "write whole numbers from 1", problems)
+    if not math.isfinite(draft_cost):
+        problems.append(Problem("--draft-cost", "", repr(draft_cost), "must be finite; write for example 0.05"))
     if problems:
         raise InputError(problems)
     return found_alphas, found_gammas
@@ -68,10 +72,15 @@ def theory_answer(alphas: Sequence[float], gammas: Sequence[int], draft_cost: fl
     ridge = f"{device.name} turns compute-bound at {_ridge(device):.0f} tokens in BF16"
     if best == 0:
         return f"With acceptance {alpha:g} and draft cost {draft_cost:g} speculation never pays; {ridge}."
+    if best == LARGEST_GAMMA:
+        return (
+            f"With acceptance {alpha:g} and draft cost {draft_cost:g} every further draft token gains, while verifying "
+            f"is free; {ridge}."
+        )
     gain = float(speedup(expected_tokens(alpha, best), best, draft_cost))
     return (
-        f"With acceptance {alpha:g} and draft cost {draft_cost:g} speculation gains up to {gain:.2f}×, with {best} "
-        f"draft token{'s' if best > 1 else ''} and while verifying is free; {ridge}."
+        f"With acceptance {alpha:g} and draft cost {draft_cost:g} speculation gains up to {gain:.2f}×, with "
+        f"{draft_tokens(best)} and while verifying is free; {ridge}."
     )
 
 

@@ -60,4 +60,8 @@ def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
     return values
 
 
-AscendingCounts = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(_ascending)]
+AscendingBatches = Annotated[
+    tuple[Annotated[int, Field(ge=1, le=65536, strict=True)], ...], Field(min_length=1), AfterValidator(_ascending)
+]
+DraftLength = Annotated[int, Field(ge=1, le=64, strict=True)]
+AscendingDraftLengths = Annotated[tuple[DraftLength, ...], Field(min_length=1), AfterValidator(_ascending)]

@@ -9,20 +9,32 @@ from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig
 from specsim.schema.scenario import Deployment, Scenario
 from specsim.schema.speculation import DraftModel, EagleHead
+from specsim.schema.workload import ClosedLoop
 
 
 def contradictions(scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig) -> list[Problem]:
     """Every contradiction, with paths inside the scenario; ``where`` is left to the caller."""
     return [
+        *_load(scenario),
         *_devices(scenario.deployment, device),
         *_tensor_parallel(scenario.deployment, target, "the target"),
         *_tensor_parallel(scenario.deployment, drafter, "the drafter"),
+        *_head(scenario.speculation.drafter, target, drafter),
         *_vocabularies(scenario.speculation.drafter, target, drafter),
     ]
 
 
 def _problem(path: str, value: object, remedy: str) -> Problem:
     return Problem("", path, repr(value), remedy)
+
+
+def _load(scenario: Scenario) -> Iterator[Problem]:
+    load, sent = scenario.workload.load, scenario.workload.num_requests
+    if isinstance(load, ClosedLoop) and sent < load.concurrency:
+        remedy = (
+            f"fewer requests than workload.load.concurrency ({load.concurrency}) are never all in flight; send more"
+        )
+        yield _problem("workload.num_requests", sent, remedy)
 
 
 def _devices(deployment: Deployment, device: Device) -> Iterator[Problem]:
@@ -52,6 +64,25 @@ def _tensor_parallel(deployment: Deployment, model: ModelConfig, who: str) -> It
     if uneven:
         remedy = f"does not divide {who}'s {' and '.join(uneven)}; write a common divisor"
         yield _problem("deployment.tensor_parallel", group, remedy)
+
+
+def _head(drafter: DraftModel | EagleHead, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
+    """A head reads the target's hidden states, so it has their width; and it is one layer deep."""
+    if isinstance(drafter, DraftModel):
+        return
+    path = "speculation.drafter.model"
+    if model.hidden_size != target.hidden_size:
+        remedy = (
+            f"a head of hidden size {model.hidden_size} cannot read the target's states of size {target.hidden_size}; "
+            "use the head made for this target"
+        )
+        yield _problem(path, drafter.model, remedy)
+    if model.num_hidden_layers != 1:
+        remedy = (
+            f"an EAGLE head has 1 layer, not {model.num_hidden_layers}; name the head's own config.json, or write "
+            "'kind: draft_model' for a whole model"
+        )
+        yield _problem(path, drafter.model, remedy)
 
 
 def _vocabularies(drafter: DraftModel | EagleHead, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:

@@ -73,7 +73,7 @@ def read_text(path: Path) -> str:
         InputError: when it cannot be read or is not UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a byte-order mark
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError([Problem(str(path), "", "", f"cannot be read ({reason}); correct the path")]) from None

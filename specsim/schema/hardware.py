@@ -14,7 +14,7 @@ from specsim.schema.base import Bandwidth, Bytes, Compute, Count, Duration, Frac
 
 Precision = Literal["bf16", "fp8", "int8"]
 Efficiency = Annotated[Number, Field(gt=0, le=1.5)]
-Sharpness = Annotated[Number, Field(gt=0)]
+Sharpness = Annotated[Number, Field(ge=0.1, le=100)]
 GroupSize = Annotated[int, Field(ge=1)]  # not strict: as keys of a JSON object they are text
 
 
@@ -91,6 +91,12 @@ class LinearKernels(Input):
     """n; ``hard`` is the limit of large n, the hard maximum."""
     row_tile: tuple[Count, Count]
     """Rows are padded up to the first value while they fit it, above it to multiples of the second."""
+
+    @model_validator(mode="after")
+    def _tiles_grow(self) -> LinearKernels:
+        if self.row_tile[1] < self.row_tile[0]:
+            raise ValueError(f"row_tile {list(self.row_tile)} must not shrink; write for example [64, 128]")
+        return self
 
 
 class AttentionKernels(Input):

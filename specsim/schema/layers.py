@@ -56,9 +56,20 @@ def _key_paths(data: dict[str, Any], prefix: str = "") -> Iterator[str]:
             yield from _key_paths(value, f"{prefix}{key}.")
 
 
+# texts that say what the values beside and below them are; they do not survive a change of those values
+DESCRIBING = ("description", "source")
+SETTINGS = ("curve", "run")  # how something is looked at; a description of it stays true
+
+
 def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """``over`` laid over ``base``, key by key; a mapping of another ``kind`` replaces the base's whole."""
+    """``over`` laid over ``base``, key by key.
+
+    A mapping of another ``kind`` replaces the base's whole. A description or source of the base is dropped where
+    something it stands beside changes, since it would then describe what is no longer there.
+    """
     result = copy.deepcopy(base)
+    if over:
+        _drop_descriptions(result)
     for key, value in over.items():
         below = result.get(key)
         result[key] = merged(below, value) if _same_kind(below, value) else copy.deepcopy(value)
@@ -84,11 +95,20 @@ def override(data: dict[str, Any], assignment: str) -> str:
         raise InputError([Problem("--set", "", repr(assignment), remedy)])
     place = data
     for parent in parents:
+        if path.partition(".")[0] not in SETTINGS:
+            _drop_descriptions(place)
         if place.get(parent) is None:
             place[parent] = {}
         below = place[parent]
         if not isinstance(below, dict):
             raise InputError([Problem(f"--set {path}", parent, repr(below), "has no keys below it; set it as a whole")])
         place = below
+    if last not in DESCRIBING:
+        _drop_descriptions(place)
     place[last] = parse_yaml(text, f"--set {path}")
     return path
+
+
+def _drop_descriptions(place: dict[str, Any]) -> None:
+    for text in DESCRIBING:
+        place.pop(text, None)

@@ -6,15 +6,32 @@ approximated.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Size = Annotated[int, Field(ge=1, strict=True)]
 
-EXPERT_COUNT_KEYS = ("num_experts", "num_local_experts", "n_routed_experts")
-GATED_FAMILIES = ("llama", "qwen2", "qwen3", "mistral", "gemma", "gemma2", "gemma3_text", "phi3", "eagle")
-TWO_MATRIX_FAMILIES = ("gpt2", "gpt_neox", "opt", "starcoder2", "falcon", "phi", "mpt", "bloom", "nemotron")
+GATED_FAMILIES = ("llama", "qwen2", "qwen3", "mistral", "gemma", "gemma2", "gemma3_text", "phi3")
+TWO_MATRIX_FAMILIES = ("gpt_neox", "starcoder2", "phi", "nemotron")  # those that use the same keys as Llama
+
+# parts of key names, at any depth, that tell an architecture which the cost model would price wrongly
+UNSUPPORTED_KEYS = {
+    "expert": "mixture-of-experts models",
+    "moe": "mixture-of-experts models",
+    "kv_lora_rank": "multi-head latent attention (MLA) models",
+    "mamba": "state-space models",
+    "ssm": "state-space models",
+    "block_types": "models of mixed blocks",
+    "conv": "models with convolution layers",
+    "num_kv_heads": "models that name their key-value heads 'num_kv_heads'",
+    "n_head_kv": "models that name their key-value heads 'n_head_kv'",
+    "text_config": "nested 'text_config' models (multimodal, hybrid)",
+    "quantization_config": "quantised checkpoints",
+}
+SUPPORTED_LAYERS = "full_attention"
+SUPPORTED_TYPES = ("bfloat16", "float16")
 
 
 class ModelConfig(BaseModel):
@@ -35,6 +52,7 @@ class ModelConfig(BaseModel):
     mlp_matrices: Literal[2, 3]
     max_position_embeddings: Size | None = None
     draft_vocab_size: Size | None = None
+    specsim_source: str = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -95,24 +113,28 @@ class ModelConfig(BaseModel):
 
 def _refuse_unsupported(raw: dict[str, Any]) -> None:
     """Raise for architectures that would be priced wrongly; the cost model gains them one by one."""
-    if any(raw.get(key) not in (None, 0, 1) for key in EXPERT_COUNT_KEYS):
-        raise ValueError("mixture-of-experts models are not supported yet; use a dense model")
-    if raw.get("kv_lora_rank") is not None:
-        raise ValueError(
-            "multi-head latent attention (MLA) is not supported yet; use a model with grouped-query attention"
-        )
-    if "text_config" in raw:
-        raise ValueError(
-            "nested 'text_config' models (multimodal, hybrid) are not supported yet; use a dense text model"
-        )
-    layer_types = raw.get("layer_types")
-    kinds = layer_types if isinstance(layer_types, list) else []
-    if "linear_attention" in kinds or raw.get("ssm_state_size") is not None:
-        raise ValueError("linear-attention and state-space layers are not supported yet; use a dense model")
-    if "sliding_attention" in kinds or (raw.get("sliding_window") and raw.get("use_sliding_window", True)):
+    for key in _keys_in_use(raw):
+        for part, what in UNSUPPORTED_KEYS.items():
+            if part in key:
+                raise ValueError(f"{what} are not supported yet ({key!r} is set); use a dense BF16 text model")
+    layers = raw.get("layer_types") or ()
+    other = sorted({str(layer) for layer in layers if layer != SUPPORTED_LAYERS}) if isinstance(layers, list) else []
+    if other:
+        raise ValueError(f"layers of type {', '.join(other)} are not supported yet; use a model with full attention")
+    if raw.get("sliding_window") and raw.get("use_sliding_window", True):
         raise ValueError("sliding-window attention is not supported yet; use a model with full attention")
-    if raw.get("quantization_config") is not None:
-        raise ValueError("quantised checkpoints are not supported yet; use the BF16 checkpoint's config.json")
+    number_type = raw.get("torch_dtype") or raw.get("dtype")
+    if number_type is not None and number_type not in SUPPORTED_TYPES:
+        raise ValueError(f"weights in {number_type} are not supported yet; use one of {', '.join(SUPPORTED_TYPES)}")
+
+
+def _keys_in_use(raw: Any) -> Iterator[str]:
+    """Every key at any depth whose value switches something on; a single expert is no mixture."""
+    if isinstance(raw, dict):
+        for key, value in raw.items():
+            if value not in (None, False, 0, 1, [], {}):
+                yield str(key).lower()
+            yield from _keys_in_use(value)
 
 
 def _mlp_matrices(raw: dict[str, Any]) -> int:
@@ -122,6 +144,6 @@ def _mlp_matrices(raw: dict[str, Any]) -> int:
     if family in TWO_MATRIX_FAMILIES:
         return 2
     raise ValueError(
-        f'cannot tell whether model_type {family!r} has a gated MLP; add "mlp_matrices": 3 (SwiGLU: gate, up, down) '
-        'or "mlp_matrices": 2 (up, down) to the file'
+        f"model_type {family!r} is not known here; if it is a dense decoder with full attention on every layer, add "
+        '"mlp_matrices": 3 (SwiGLU: gate, up, down) or "mlp_matrices": 2 (up, down) to the file'
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from specsim.schema.base import AscendingCounts, Count, Flag, Input
+from specsim.schema.base import AscendingBatches, AscendingDraftLengths, Count, Flag, Input
 from specsim.schema.speculation import Speculation
 from specsim.schema.workload import SLO, Workload
 
@@ -31,9 +31,9 @@ class Deployment(Input):
 class Curve(Input):
     """Which points `specsim curve` simulates."""
 
-    batches: AscendingCounts = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
+    batches: AscendingBatches = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
     """Concurrent requests."""
-    num_draft_tokens: AscendingCounts = (1, 2, 3, 4, 5)
+    num_draft_tokens: AscendingDraftLengths = (1, 2, 3, 4, 5)
     """Draft lengths compared with no speculation."""
     replications: Annotated[int, Field(ge=2, strict=True)] = 6
     """Independent repetitions; each pairs all draft lengths on the same requests and the same luck."""
@@ -63,3 +63,8 @@ class Scenario(Input):
     run: Run = Run()
     seed: Annotated[int, Field(ge=0, strict=True)]
     """Same seed, same bytes."""
+
+    @property
+    def compared_draft_lengths(self) -> tuple[int, ...]:
+        """The draft lengths of the curve: those it names, and the policy's own."""
+        return tuple(sorted({*self.curve.num_draft_tokens, self.speculation.policy.num_draft_tokens} - {0}))

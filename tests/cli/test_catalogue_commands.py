@@ -21,7 +21,7 @@ def test_list_names_everything_of_a_kind(command, word, kind):
 def test_listed_figures(command):
     _, out, _ = command("list", "hardware")
     (h100,) = [line for line in out.splitlines() if " h100-sxm " in line]
-    assert all(figure in h100 for figure in ("86 GB", "3.35 TB/s", "989 TFLOP/s", "measured"))
+    assert all(figure in h100 for figure in ("80 GiB", "3.35 TB/s", "989 TFLOP/s", "measured"))
     _, out, _ = command("list", "models")
     (llama,) = [line for line in out.splitlines() if " llama-3.1-8b " in line]
     assert all(figure in llama for figure in ("8.03 B", "32/8", "128256"))

@@ -24,7 +24,8 @@ def test_a_scenario_uses_the_table(command, trace, tmp_path):
         "bin,level,prompt_tokens,output_tokens",
     ]
     lengths = f"workload.lengths={{kind: quantiles, table: '{table}'}}"
-    small = ("--set", "workload.num_requests=30", "--set", "run.replications=2", "--out", tmp_path / "out")
+    values = ("workload.num_requests=30", "workload.load.concurrency=4", "run.replications=2")
+    small = (*(part for value in values for part in ("--set", value)), "--out", tmp_path / "out")
     code, out, err = command("simulate", DEMO, "--set", lengths, *small)
     assert code == 0, err
     prompts = [int(line.split(",")[4]) for line in (tmp_path / "out" / "requests-0.csv").read_text().splitlines()[1:]]

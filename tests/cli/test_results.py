@@ -11,7 +11,7 @@ SMALL = (
     *("--set", "curve.num_draft_tokens=[3]"),
     *("--set", "curve.replications=2"),
     *("--set", "run.replications=2"),
-    *("--set", "workload.num_requests=8"),
+    *("--set", "workload.num_requests=8", "--set", "workload.load.concurrency=4"),
     *("--set", "workload.lengths.output_tokens=16"),
 )
 DEMO = "llama3.1-8b-h100-eagle3"
@@ -29,7 +29,7 @@ def test_the_answer_comes_first(command, tmp_path):
 def test_simulate_answers_first(command, tmp_path):
     code, out, err = command("simulate", DEMO, *SMALL, "--out", tmp_path / "new")
     assert (code, err) == (0, "")
-    assert out.startswith("At 32 concurrent requests, 3 draft tokens change output throughput by ")
+    assert out.startswith("At 4 concurrent requests, ramp and tail included, 3 draft tokens change output ")
 
 
 @pytest.mark.parametrize(("job", "suffix"), [("curve", ""), ("simulate", "-simulate")])
@@ -51,8 +51,9 @@ def test_with_force_a_shorter_result_leaves_no_file_of_the_longer_one(command, t
 def test_names_of_any_letters(command, tmp_path):
     file = tmp_path / "größe [x] 多" / "мой.yaml"
     file.parent.mkdir()
-    file.write_text("extends: llama3.1-8b-h100-eagle3\ndescription: Größe γ [bold] $\\frac$\n", encoding="utf-8")
-    code, out, err = command("curve", file, *SMALL, "--jobs", "1", "--out", file.parent / "out")
+    file.write_text("extends: llama3.1-8b-h100-eagle3\n", encoding="utf-8")
+    described = ("--set", "description=Größe γ [bold] $\\frac$")
+    code, out, err = command("curve", file, *SMALL, *described, "--jobs", "1", "--out", file.parent / "out")
     assert (code, err) == (0, "")
     assert out.splitlines()[-1] == f"written to {file.parent / 'out'}/"
     assert r"Größe γ [bold] $\frac$" in (file.parent / "out" / "scenario.yaml").read_text(encoding="utf-8")

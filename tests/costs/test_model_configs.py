@@ -34,7 +34,7 @@ UNSUPPORTED = {
     "mistralai--Mixtral-8x7B-v0.1": "mixture-of-experts",
     "openai--gpt-oss-20b": "mixture-of-experts",
     "openai--gpt-oss-120b": "mixture-of-experts",
-    "deepseek-ai--DeepSeek-V3": "mixture-of-experts",
+    "deepseek-ai--DeepSeek-V3": "MLA",
     "deepseek-ai--DeepSeek-V4-Flash": "mixture-of-experts",
     "Qwen--Qwen3.5-35B-A3B": "text_config",
     "Qwen--Qwen3.5-122B-A10B": "text_config",
@@ -74,9 +74,18 @@ def test_a_published_config_of_another_kind_is_refused(shared, name, what):
     [
         ({"num_experts": 8}, "mixture-of-experts"),
         ({"kv_lora_rank": 512}, "MLA"),
-        ({"text_config": {}}, "text_config"),
-        ({"layer_types": ["linear_attention", "full_attention"]}, "linear-attention"),
-        ({"layer_types": ["sliding_attention"]}, "sliding-window"),
+        ({"text_config": {"hidden_size": 64}}, "text_config"),
+        ({"layer_types": ["linear_attention", "full_attention"]}, "linear_attention"),
+        ({"layer_types": ["sliding_attention"]}, "sliding_attention"),
+        ({"layer_types": ["chunked_attention"]}, "chunked_attention"),
+        ({"layer_types": ["conv", "full_attention"], "conv_L_cache": 3}, "convolution"),
+        ({"moe_num_experts": 64}, "mixture-of-experts"),
+        ({"ffn_config": {"moe_num_experts": 16}}, "mixture-of-experts"),
+        ({"block_types": ["recurrent", "attention"]}, "mixed blocks"),
+        ({"mamba_d_state": 128}, "state-space"),
+        ({"num_kv_heads": 8}, "num_kv_heads"),
+        ({"torch_dtype": "float32"}, "float32"),
+        ({"dtype": "float32"}, "float32"),
         ({"sliding_window": 4096}, "sliding-window"),
         ({"quantization_config": {"quant_method": "fp8"}}, "quantised"),
     ],
@@ -95,6 +104,7 @@ def test_what_is_not_modelled_is_refused(extra, what):
         {"num_experts": 0},
         {"layer_types": ["full_attention", "full_attention"]},
         {"quantization_config": None, "kv_lora_rank": None},
+        {"torch_dtype": "float16"},
     ],
 )
 def test_a_dense_model_that_only_mentions_them_is_read(extra):
@@ -125,7 +135,7 @@ def test_a_two_matrix_mlp_is_known_by_family_or_by_statement():
 
 
 def test_an_unknown_family_has_to_state_its_mlp():
-    with pytest.raises(ValidationError, match="cannot tell whether model_type 'novel' has a gated MLP"):
+    with pytest.raises(ValidationError, match="model_type 'novel' is not known here"):
         ModelConfig.model_validate(SMALL | {"model_type": "novel"})
     assert ModelConfig.model_validate(SMALL | {"model_type": "novel", "mlp_matrices": 3}).mlp_matrices == 3
 

@@ -69,7 +69,7 @@ def test_what_is_installed_finds_its_own_catalogue(unpacked):
 
 @pytest.mark.slow
 def test_what_is_installed_simulates_a_scenario_by_name(unpacked, tmp_path):
-    small = ("--set", "run.replications=2", "--set", "workload.num_requests=8")
+    small = ("--set", "run.replications=2", "--set", "workload.num_requests=8", "--set", "workload.load.concurrency=4")
     done = run(unpacked, "simulate", "azure-conversation-h100-eagle3", *small, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "summary.json").is_file()

@@ -69,7 +69,7 @@ def test_a_batch_is_simulated_right_at_the_crossing(curve):
 
 def test_verifying_stops_being_free_where_paper_says(curve):
     # 989e12 / 3.35e12 = 295.2 tokens
-    assert curve.free_batch == {0: 295, 1: 147, 4: 59}
+    assert curve.free_batch == {1: 147, 4: 59}
 
 
 def test_the_closed_form_spans_the_batches(curve):

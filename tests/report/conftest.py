@@ -12,7 +12,7 @@ BATCHES = (1, 4, 16, 64, 256)
 K = 3
 
 
-def curve_of(speedups, running=None, batches=BATCHES, spread=0.001, free=67):
+def curve_of(speedups, running=None, batches=BATCHES, spread=0.001, free=67, notes=()):
     """A curve of one draft length with the given speedups, each replicated three times within ``spread``."""
     speedups, running = np.asarray(speedups, dtype=float), running or batches
     replications = speedups * np.exp(spread * np.array([[-1], [0], [1]]))
@@ -23,7 +23,7 @@ def curve_of(speedups, running=None, batches=BATCHES, spread=0.001, free=67):
             low, high = speedup * (1 - 3 * spread), speedup * (1 + 3 * spread)
             rows.append(row | {"speedup_low": low, "speedup_high": high, "mean_running_batch": running[i]})
     found = {K: find_crossings(batches, replications)}
-    return CurveResult(tuple(batches), pd.DataFrame(rows), pd.DataFrame(), found, {0: 4 * free, K: free}, context=100)
+    return CurveResult(tuple(batches), pd.DataFrame(rows), pd.DataFrame(), found, {K: free}, notes)
 
 
 @pytest.fixture(scope="session")

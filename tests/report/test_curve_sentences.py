@@ -86,21 +86,19 @@ def test_nothing_waits(curve, scenario):
     assert not any("wait" in sentence for sentence in answer(scenario(), curve([2] * 5)))
 
 
-def test_positions_beyond_the_measured_ones(curve, scenario):
-    shorter = "speculation.acceptance.values=[0.7, 0.5]"
-    assert any(
-        sentence == "Acceptance is stated for 2 positions; positions 3 to 3 hold the last conditional value."
-        for sentence in answer(scenario(shorter), curve([2] * 5))
-    )
-    assert not any("positions" in sentence for sentence in answer(scenario(), curve([2] * 5)))
+def test_what_the_inputs_leave_open_is_said(curve, scenario):
+    assert "The drafter is short." in answer(scenario(), curve([2] * 5, notes=("The drafter is short.",)))
 
 
-@pytest.mark.parametrize(
-    ("asked", "grid", "featured"), [(3, [1, 3, 5], 3), (4, [1, 3, 5], 3), (9, [1, 2], 2), (0, [1], 1)]
-)
-def test_the_answer_is_about_the_policy_or_the_nearest(scenario, asked, grid, featured):
-    overrides = (f"speculation.policy.num_draft_tokens={asked}", f"curve.num_draft_tokens={grid}")
-    assert featured_draft_length(scenario(*overrides)) == featured
+def test_the_answer_is_about_the_policy(curve, scenario):
+    assert featured_draft_length(scenario("speculation.policy.num_draft_tokens=3"), curve([2] * 5)) == 3
+
+
+def test_where_the_policy_is_none_it_says_so_and_answers_about_the_best(curve, scenario):
+    off = scenario("speculation.policy.num_draft_tokens=0")
+    assert featured_draft_length(off, curve([2] * 5)) == 3
+    expected = "Speculation is off in this scenario; if it were on: With 3 draft tokens speculation pays"
+    assert answer(off, curve([2] * 5))[0].startswith(expected)
 
 
 def test_the_table_has_a_row_a_batch(curve, scenario):

@@ -57,12 +57,12 @@ def test_a_full_disk_is_named(tmp_path):
 
 
 def test_force_replaces_its_own_files_and_leaves_others_alone(tmp_path):
-    for name in ("a.txt", "notes.txt", "part-3.csv", "part-mine.csv"):
+    for name in ("a.txt", "notes.txt", "steps-3.csv", "steps-mine.csv"):
         (tmp_path / name).write_text("old")
     with pytest.raises(InputError, match="--force"):
         write_folder(tmp_path, FILES, force=False)
-    write_folder(tmp_path, FILES, force=True, stale=["part-[0-9]*.csv"])
-    assert names(tmp_path) == ["a.txt", "b.bin", "notes.txt", "part-mine.csv"]
+    write_folder(tmp_path, FILES, force=True)
+    assert names(tmp_path) == ["a.txt", "b.bin", "notes.txt", "steps-mine.csv"]
     assert (tmp_path / "a.txt").read_text() == "new"
     assert (tmp_path / "notes.txt").read_text() == "old"
 
