@@ -30,7 +30,7 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
     figure = curve_figure(
         pd.concat([result.points, result.closed_form]),
         title=headline(inputs.scenario, result),
-        subtitle=_plain(inputs.scenario.description or inputs.scenario.name),
+        subtitle=_plain(subtitle(inputs)),
         highlight=k,
         crossings=result.crossings[k],
         free_verify_batch=result.free_batch[k],
@@ -52,7 +52,7 @@ def _plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def _subtitle(inputs: Inputs) -> str:
+def subtitle(inputs: Inputs) -> str:
     """What was simulated, in a line, from the resolved scenario."""
     scenario = inputs.scenario
     deployment, speculation, workload = scenario.deployment, scenario.speculation, scenario.workload
