@@ -7,5 +7,6 @@ from specsim.verification.arrays import ChainVerifier
 from specsim.verification.chain import verify_chain
 from specsim.verification.greedy import verify_greedy
 from specsim.verification.proof import Check, prove
+from specsim.verification.tree import verify_tree
 
-__all__ = ["ChainVerifier", "Check", "prove", "verify_chain", "verify_greedy"]
+__all__ = ["ChainVerifier", "Check", "prove", "verify_chain", "verify_greedy", "verify_tree"]

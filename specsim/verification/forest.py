@@ -1,0 +1,63 @@
+"""A batch of drafted trees as rows of indices into tables of distributions: what `verify_tree` is given.
+
+Knows nothing of how trees are drawn or judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from specsim.verification.arrays import Floats, Int64s, Ints
+
+
+@dataclass(frozen=True)
+class Forest:
+    """One tree per row; for the shapes see `verify_tree`.
+
+    Attributes:
+        parents: [B, N].
+        token: [B, N].
+        num_nodes: [B].
+        q_row: [B, N], or None where no token was sampled.
+        p_row: [B, N+1].
+        q: [Rq, V], or None where no token was sampled.
+        p: [Rp, V].
+    """
+
+    parents: Ints
+    token: Ints
+    num_nodes: Ints
+    q_row: Ints | None
+    p_row: Ints
+    q: Floats | None
+    p: Floats
+
+    def of_rows(self, rows: slice) -> Forest:
+        """Some of the trees, with the same tables."""
+        q_row = None if self.q_row is None else self.q_row[rows]
+        return Forest(
+            self.parents[rows], self.token[rows], self.num_nodes[rows], q_row, self.p_row[rows], self.q, self.p
+        )
+
+    def drafter_rows(self, b: Int64s, i: Int64s) -> tuple[Floats, Ints]:
+        """The drafter's table, and which of its rows node i[j] of tree b[j] was sampled from."""
+        if self.q is None or self.q_row is None:
+            raise TypeError("these trees were not sampled: they have no q")
+        return self.q, self.q_row[b, i]
+
+
+def forest_of(
+    parents: Ints, token: Ints, num_nodes: Ints, q_row: Ints | None, p_row: Ints, q: Floats | None, p: Floats
+) -> Forest:
+    """The arguments of `verify_tree` as arrays."""
+    return Forest(
+        np.asarray(parents),
+        np.asarray(token),
+        np.asarray(num_nodes),
+        None if q_row is None else np.asarray(q_row),
+        np.asarray(p_row),
+        None if q is None else np.asarray(q),
+        np.asarray(p),
+    )
