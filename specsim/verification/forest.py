@@ -1,15 +1,43 @@
-"""A batch of drafted trees as rows of indices into tables of distributions: what `verify_tree` is given.
+"""A batch of drafted trees as rows of indices into tables of distributions: what a tree verifier is given.
 
-Knows nothing of how trees are drawn or judged.
+And the signature that `verify_tree`, its scalar reference and its mutants share. Knows nothing of how trees are drawn
+or judged.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from specsim.verification.arrays import Floats, Int64s, Ints
+
+Siblings: TypeAlias = Literal["with_replacement", "without_replacement", "one_hot"]
+EmittedPath: TypeAlias = tuple[Int64s, Int64s, Int64s]
+
+
+class TreeVerifier(Protocol):
+    """The signature of `verify_tree`, of its scalar reference and of its mutants."""
+
+    def __call__(
+        self,
+        parents: Ints,
+        token: Ints,
+        num_nodes: Ints,
+        q_row: Ints | None,
+        p_row: Ints,
+        q: Floats | None,
+        p: Floats,
+        *,
+        siblings: Siblings,
+        rng: np.random.Generator | None = None,
+        accept_uniforms: Floats | None = None,
+        final_uniforms: Floats | None = None,
+        validate: bool = True,
+    ) -> EmittedPath:
+        """Verify a batch of trees; see `verify_tree`."""
+        ...
 
 
 @dataclass(frozen=True)

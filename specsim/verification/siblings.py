@@ -20,18 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from specsim.verification.arrays import Float64s, Int64s, Ints
-from specsim.verification.forest import Forest
+from specsim.verification.forest import Forest, Siblings
 from specsim.verification.topology import Links
 
 # Of the power of two that a residual is scaled by; one over it must still be a number.
 _SMALLEST_EXPONENT = -1000
-
-Siblings: TypeAlias = Literal["with_replacement", "without_replacement", "one_hot"]
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,16 @@ Knows nothing of how trees are shaped and drawn, of time, or of what a request i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
 from specsim.verification.arrays import Bools, Float64s, Floats, Int64s, Ints
 from specsim.verification.chain import draw, uniforms_for
-from specsim.verification.forest import Forest, forest_of
-from specsim.verification.siblings import SCHEMES, Scheme, Siblings, Trial
+from specsim.verification.forest import EmittedPath, Forest, Siblings, forest_of
+from specsim.verification.siblings import SCHEMES, Scheme, Trial
 from specsim.verification.topology import Links, link
 from specsim.verification.tree_inputs import check_siblings, check_tree
 from specsim.verification.validation import check_randomness
-
-EmittedPath: TypeAlias = tuple[Int64s, Int64s, Int64s]
 
 # So many entries of residuals are held at a time (half a megabyte), whatever the batch: at most a few rows of V.
 _ENTRIES_AT_A_TIME = 1 << 16

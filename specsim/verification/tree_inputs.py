@@ -13,9 +13,8 @@ import numpy as np
 
 from specsim.errors import InputError, Problem, invalid
 from specsim.verification.arrays import Bools, Floats, Int64s, Ints
-from specsim.verification.forest import Forest
+from specsim.verification.forest import Forest, Siblings
 from specsim.verification.rows import located, row_sum_tolerance
-from specsim.verification.siblings import Siblings
 
 _ROWS_AT_A_TIME = 64
 
