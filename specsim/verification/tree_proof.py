@@ -22,7 +22,7 @@ from specsim.verification.losslessness import (
     random_markov_pair,
     token_count_error,
 )
-from specsim.verification.mutants_tree import TREE_LAW_BREAKERS, TREE_SLOW
+from specsim.verification.mutants_tree import TREE_LAW_BREAKERS, TREE_SLOW, TREE_SUBTLE
 from specsim.verification.proof import NUM_ROWS_BY_LOOPS, NUM_SEQUENCES, NUM_SEQUENCES_QUICK, Check, Outcome
 from specsim.verification.tree import verify_tree
 from specsim.verification.tree_exact import SMALL_CASES, exact_tree_errors
@@ -30,7 +30,7 @@ from specsim.verification.tree_losslessness import SHAPES, decode_trees, propose
 from specsim.verification.tree_reference import tree_by_loops
 
 NUM_PAIRS = 2
-NUM_TREE_CHECKS = 3 * (3 + 2 * NUM_PAIRS) + 2 + 2 * len(TREE_LAW_BREAKERS) + 3 * len(TREE_SLOW)
+NUM_TREE_CHECKS = 3 * (3 + 2 * NUM_PAIRS) + 2 + 2 * len(TREE_LAW_BREAKERS) + len(TREE_SUBTLE) + 3 * len(TREE_SLOW)
 
 
 def tree_checks(seed: int, quick: bool = False) -> Iterator[Check]:
@@ -58,6 +58,8 @@ def tree_checks(seed: int, quick: bool = False) -> Iterator[Check]:
         yield _exact_outcomes(name, mutant, siblings, "fail")
         law, _ = _sampled(name, "", mutant, siblings, pairs[0], num_sequences, rng, law="fail")
         yield law
+    for name, siblings, mutant in TREE_SUBTLE:
+        yield _exact_outcomes(name, mutant, siblings, "fail")
     for name, siblings, mutant in TREE_SLOW:
         yield _exact_outcomes(name, mutant, siblings, "fail")
         yield from _sampled(name, "", mutant, siblings, pairs[0], num_sequences, rng, count="fail")

@@ -9,7 +9,7 @@ import pytest
 from specsim.verification import verify_chain, verify_tree
 from specsim.verification.forest import Siblings
 from specsim.verification.losslessness import START, MarkovPair, random_markov_pair
-from specsim.verification.mutants_tree import TREE_LAW_BREAKERS, TREE_SLOW
+from specsim.verification.mutants_tree import TREE_LAW_BREAKERS, TREE_SLOW, TREE_SUBTLE
 from specsim.verification.siblings import SCHEMES
 from specsim.verification.tree import walk_and_draw
 from specsim.verification.tree_exact import CASES, SMALL_CASES, exact_tree_errors
@@ -60,6 +60,11 @@ def test_its_joint_law_is_the_targets_and_its_tokens_per_round_the_closed_form(s
 def test_every_law_breaker_fails_the_exact_test_and_the_joint_law(statistic, name):
     assert statistic[name, CELLS] > 0
     assert statistic[name, JOINT] > 150
+
+
+@pytest.mark.parametrize("name", [name for name, _, _ in TREE_SUBTLE])
+def test_what_is_wrong_by_little_fails_the_exact_test(statistic, name):
+    assert statistic[name, CELLS] > 0
 
 
 @pytest.mark.parametrize("name", [name for name, _, _ in TREE_SLOW])
