@@ -12,8 +12,10 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 
 from specsim.verification.arrays import Floats, Int64s, Ints
+from specsim.verification.processors import LazyTable
 
 Siblings: TypeAlias = Literal["with_replacement", "without_replacement", "one_hot"]
+Table: TypeAlias = Floats | LazyTable
 EmittedPath: TypeAlias = tuple[Int64s, Int64s, Int64s]
 
 
@@ -28,7 +30,7 @@ class TreeVerifier(Protocol):
         q_row: Ints | None,
         p_row: Ints,
         q: Floats | None,
-        p: Floats,
+        p: Table,
         *,
         siblings: Siblings,
         rng: np.random.Generator | None = None,
@@ -51,7 +53,7 @@ class Forest:
         q_row: [B, N], or None where no token was sampled.
         p_row: [B, N+1].
         q: [Rq, V], or None where no token was sampled.
-        p: [Rp, V].
+        p: [Rp, V], or one that processes its rows when they are asked for.
     """
 
     parents: Ints
@@ -60,7 +62,7 @@ class Forest:
     q_row: Ints | None
     p_row: Ints
     q: Floats | None
-    p: Floats
+    p: Table
 
     def of_rows(self, rows: slice) -> Forest:
         """Some of the trees, with the same tables."""
@@ -77,7 +79,7 @@ class Forest:
 
 
 def forest_of(
-    parents: Ints, token: Ints, num_nodes: Ints, q_row: Ints | None, p_row: Ints, q: Floats | None, p: Floats
+    parents: Ints, token: Ints, num_nodes: Ints, q_row: Ints | None, p_row: Ints, q: Floats | None, p: Table
 ) -> Forest:
     """The arguments of `verify_tree` as arrays."""
     return Forest(
@@ -87,5 +89,5 @@ def forest_of(
         None if q_row is None else np.asarray(q_row),
         np.asarray(p_row),
         None if q is None else np.asarray(q),
-        np.asarray(p),
+        p if isinstance(p, LazyTable) else np.asarray(p),
     )

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from specsim.verification.arrays import Bools, Float64s
 
-_FIRST_CANDIDATES = 64
+# Up to this vocabulary all rows are sorted in one go; above it, row by row, only what can matter.
+_SORTED_WHOLE = 1024
 
 
 def above_top_p(p: Float64s, top_p: NDArray[np.floating]) -> Bools:
@@ -20,29 +21,25 @@ def above_top_p(p: Float64s, top_p: NDArray[np.floating]) -> Bools:
         p: distributions, shape [n, V].
         top_p: in (0, 1), shape [n].
     """
-    dropped: Bools = p < _thresholds(p, top_p)[:, None]
+    if p.shape[1] <= _SORTED_WHOLE:
+        threshold = _crossing(p, top_p)
+    else:
+        threshold = np.array([_crossing_of_row(row, share) for row, share in zip(p, top_p, strict=True)])
+    dropped: Bools = p < threshold[:, None]
     return dropped
 
 
-def _thresholds(p: Float64s, top_p: NDArray[np.floating]) -> Float64s:
-    """The probability of the token that crosses top_p, for each row.
+def _crossing(p: Float64s, top_p: NDArray[np.floating]) -> Float64s:
+    """The probability of the token that crosses top_p, for each row; 0 where rounding keeps the sum of all below it."""
+    descending = -np.sort(-p, axis=1)
+    reached = descending.cumsum(axis=1) >= top_p[:, None]
+    crossing: Float64s = descending[np.arange(len(p)), reached.argmax(axis=1)]
+    crossing[~reached.any(axis=1)] = 0.0
+    return crossing
 
-    The most probable tokens are partitioned off and sorted, at first a few; rows where these fall short of top_p take
-    eight times as many.
-    """
-    n, V = p.shape
-    threshold = np.zeros(n)
-    candidates, rows = _FIRST_CANDIDATES, np.arange(n)
-    while len(rows):
-        part = p[rows]
-        if candidates < V:
-            part = np.partition(part, V - candidates, axis=1)[:, V - candidates :]
-        part = -np.sort(-part, axis=1)
-        reached = part.cumsum(axis=1) >= top_p[rows, None]
-        crossing = reached.argmax(axis=1)
-        found = reached[:, -1]
-        threshold[rows[found]] = part[found, crossing[found]]
-        # By rounding the sum of all can fall short of a top_p just below 1: then nothing is dropped.
-        rows = rows[~found] if candidates < V else rows[:0]
-        candidates *= 8
-    return threshold
+
+def _crossing_of_row(p: Float64s, top_p: float) -> float:
+    """The same for one large row: tokens below (1 - top_p)/V have less than 1 - top_p together and cannot cross."""
+    share = np.array([top_p])
+    crossing = float(_crossing(p[p >= (1 - top_p) / len(p)][None], share)[0])
+    return crossing or float(_crossing(p[None], share)[0])

@@ -16,7 +16,8 @@ import numpy as np
 
 from specsim.verification.arrays import Bools, Float64s, Floats, Int64s, Ints
 from specsim.verification.chain import draw, uniforms_for
-from specsim.verification.forest import EmittedPath, Forest, Siblings, forest_of
+from specsim.verification.forest import EmittedPath, Forest, Siblings, Table, forest_of
+from specsim.verification.processors import LazyTable
 from specsim.verification.siblings import SCHEMES, Scheme, Trial
 from specsim.verification.topology import Links, link
 from specsim.verification.tree_inputs import check_siblings, check_tree
@@ -48,7 +49,7 @@ def verify_tree(
     q_row: Ints | None,
     p_row: Ints,
     q: Floats | None,
-    p: Floats,
+    p: Table,
     *,
     siblings: Siblings,
     rng: np.random.Generator | None = None,
@@ -75,7 +76,8 @@ def verify_tree(
         p_row: the row of p that judges the root's children in column 0, and in column i + 1 the one that judges the
             children of node i and is the bonus distribution after it; shape [B, N+1].
         q: distributions of the drafter, shape [Rq, V]; None for one_hot.
-        p: distributions of the target, shape [Rp, V].
+        p: distributions of the target, shape [Rp, V]; or a `LazyTable` of logits, whose rows are processed, and
+            checked, as the walk comes to them.
         siblings: how siblings were drawn: "with_replacement", independently; "without_replacement", each from what its
             earlier siblings left of q; or "one_hot", chosen and not drawn, such as the k most likely ones.
         rng: draws accept_uniforms and then final_uniforms; give either this or both arrays.
@@ -133,13 +135,14 @@ def walk(forest: Forest, links: Links, accept: Float64s, scheme: Scheme) -> Walk
     nodes, accepted = np.full((B, links.depth), -1), np.zeros(B, dtype=np.int64)
     column = np.zeros(B, dtype=np.int64)  # of p_row: where the walk is
     weights, weights_mass = np.empty((B, V)), np.ones(B)
-    untouched = np.ones(B, dtype=np.bool_)  # weights are still p itself, which is not copied before it has to be
+    untouched = np.ones(B, dtype=np.bool_)  # weights are p itself, which is not copied before it has to be
     candidate = links.first_child[:, 0].copy()
     while len(b := np.flatnonzero(candidate >= 0)):
         trial = Trial(forest, links, b, candidate[b], forest.token[b, candidate[b]])
-        p_row = forest.p_row[b, column[b]]
-        weight_of_token = np.where(untouched[b], forest.p[p_row, trial.token], weights[b, trial.token])
-        passed = passes(accept[b, trial.i], *scheme.proposal(trial), weight_of_token, weights_mass[b])
+        if isinstance(forest.p, LazyTable):
+            _copy_rows(forest, column, untouched, np.arange(B), weights)
+        weight = _weight_of_token(forest, column, untouched, trial, weights)
+        passed = passes(accept[b, trial.i], *scheme.proposal(trial), weight, weights_mass[b])
         passed &= trial.token >= 0  # an id of -1 means the last token to NumPy; it must not get out unvalidated
 
         b, i = trial.b[passed], trial.i[passed]
@@ -151,13 +154,29 @@ def walk(forest: Forest, links: Links, accept: Float64s, scheme: Scheme) -> Walk
         failed = np.flatnonzero(~passed)
         trial, b = trial.of_rows(failed), trial.b[failed]
         candidate[b] = links.next_sibling[b, trial.i]
-        weights[b[untouched[b]]] = forest.p[p_row[failed[untouched[b]]]]
-        untouched[b] = False
+        _copy_rows(forest, column, untouched, b, weights)
         residual, residual_mass = scheme.shrink(trial, weights[b], weights_mass[b])
         has_mass = residual_mass > 0
         weights[b[has_mass]], weights_mass[b[has_mass]] = residual[has_mass], residual_mass[has_mass]
-    weights[untouched] = forest.p[forest.p_row[untouched, column[untouched]]]
+    _copy_rows(forest, column, untouched, np.arange(B), weights)
     return Walk(nodes, accepted, weights)
+
+
+def _copy_rows(forest: Forest, column: Int64s, untouched: Bools, b: Int64s, weights: Float64s) -> None:
+    """Copy p to the weights of those of the rows b that have not been touched since the walk came to where it is."""
+    b = b[untouched[b]]
+    if len(b):
+        weights[b] = forest.p[forest.p_row[b, column[b]]]
+        untouched[b] = False
+
+
+def _weight_of_token(forest: Forest, column: Int64s, untouched: Bools, trial: Trial, weights: Float64s) -> Float64s:
+    """What p, or what is left of it, gives the tested tokens; shape [n]."""
+    weight: Float64s = weights[trial.b, trial.token]
+    j = np.flatnonzero(untouched[trial.b])
+    if len(j) and not isinstance(forest.p, LazyTable):
+        weight[j] = forest.p[forest.p_row[trial.b[j], column[trial.b[j]]], trial.token[j]]
+    return weight
 
 
 def passes(u: Float64s, q: Float64s, q_mass: Float64s, r: Float64s, r_mass: Float64s) -> Bools:

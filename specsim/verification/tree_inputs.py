@@ -13,7 +13,8 @@ import numpy as np
 
 from specsim.errors import InputError, Problem, invalid
 from specsim.verification.arrays import Bools, Floats, Int64s, Ints
-from specsim.verification.forest import Forest, Siblings
+from specsim.verification.forest import Forest, Siblings, Table
+from specsim.verification.processors import LazyTable
 from specsim.verification.rows import located, row_sum_tolerance
 
 _ROWS_AT_A_TIME = 64
@@ -61,12 +62,13 @@ def _forms(
         yield Problem("token", "shape", str(forest.token.shape), "must be [B, N]: a row per tree, a column per node")
         return
     B, N = forest.token.shape
-    V = forest.p.shape[-1] if forest.p.ndim else 0
+    p = forest.p.table if isinstance(forest.p, LazyTable) else forest.p
+    V = p.shape[-1] if p.ndim else 0
     yield from _integers("parents", forest.parents, (B, N))
     yield from _integers("token", forest.token, (B, N))
     yield from _integers("num_nodes", forest.num_nodes, (B,))
     yield from _integers("p_row", forest.p_row, (B, N + 1))
-    yield from _numbers("p", forest.p, (len(forest.p) if forest.p.ndim else 0, max(V, 1)))
+    yield from _numbers("p", p, (len(p) if p.ndim else 0, max(V, 1)))
     if forest.q_row is not None:
         yield from _integers("q_row", forest.q_row, (B, N))
     if forest.q is not None:
@@ -112,8 +114,10 @@ def _named(index: Ints, read: Bools, size: int) -> Int64s:
     return np.unique(rows[(rows >= 0) & (rows < size)]).astype(np.int64)
 
 
-def _distributions(name: str, table: Floats, rows: Int64s) -> Iterator[Problem]:
-    """What keeps these rows of a table from being distributions, one problem for each kind."""
+def _distributions(name: str, table: Table, rows: Int64s) -> Iterator[Problem]:
+    """What keeps these rows of a table from being distributions, one problem for each kind; lazy ones see to it."""
+    if isinstance(table, LazyTable):
+        return
     lowest, total = np.zeros(len(rows)), np.ones(len(rows))
     for first in range(0, len(rows), _ROWS_AT_A_TIME):  # so that a large table is not copied whole
         part = slice(first, first + _ROWS_AT_A_TIME)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from specsim.verification.arrays import Float64s, Floats, Int64s, Ints
+from specsim.verification.forest import Table
 
 
 def tree_by_loops(
@@ -21,7 +22,7 @@ def tree_by_loops(
     q_row: Ints | None,
     p_row: Ints,
     q: Floats | None,
-    p: Floats,
+    p: Table,
     *,
     siblings: str,
     accept_uniforms: Float64s,
@@ -32,7 +33,7 @@ def tree_by_loops(
     for b in range(len(token)):
         n = int(num_nodes[b])
         parent = [int(i) for i in parents[b, :n]]
-        rows_of_p = [[float(x) for x in p[row]] for row in p_row[b, : n + 1]]
+        rows_of_p = [[float(x) for x in row] for row in p[p_row[b, : n + 1]]]
         rows_of_q = [] if q is None or q_row is None else [[float(x) for x in q[row]] for row in q_row[b, :n]]
         tokens = [int(x) for x in token[b, :n]]
         path, weights = _walk(parent, tokens, rows_of_q, rows_of_p, accept_uniforms[b], siblings)

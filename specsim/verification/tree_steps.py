@@ -13,7 +13,7 @@ import numpy as np
 
 from specsim.verification.arrays import Float64s, Floats, Ints
 from specsim.verification.chain import uniforms_for
-from specsim.verification.forest import EmittedPath, Forest, Siblings, TreeVerifier, forest_of
+from specsim.verification.forest import EmittedPath, Forest, Siblings, Table, TreeVerifier, forest_of
 from specsim.verification.siblings import SCHEMES, Scheme
 from specsim.verification.topology import Links, link
 from specsim.verification.tree_inputs import check_siblings, check_tree
@@ -33,7 +33,7 @@ def as_tree_verifier(steps: Steps) -> TreeVerifier:
         q_row: Ints | None,
         p_row: Ints,
         q: Floats | None,
-        p: Floats,
+        p: Table,
         *,
         siblings: Siblings,
         rng: np.random.Generator | None = None,
