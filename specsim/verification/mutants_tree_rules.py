@@ -17,7 +17,6 @@ from specsim.verification.siblings import (
     Trial,
     certain,
     drafter_distribution,
-    mass,
     strike_out,
     subtract_drafter,
     weight_among_remaining,
@@ -69,9 +68,9 @@ def rejected_token_kept(forest: Forest, links: Links, accept: Float64s, final: F
     return walk_and_draw(forest, links, accept, final, replace(scheme, shrink=keep))
 
 
-def keep(trial: Trial, residual: Float64s, residual_mass: Float64s) -> tuple[Float64s, Float64s]:
+def keep(trial: Trial, residual: Float64s, residual_mass: Float64s) -> Float64s:
     """Take the residual for what it was before the rejection."""
-    return residual, residual_mass
+    return residual
 
 
 @as_tree_verifier
@@ -79,12 +78,7 @@ def residual_not_normalised(
     forest: Forest, links: Links, accept: Float64s, final: Float64s, scheme: Scheme
 ) -> EmittedPath:
     """It tests later siblings against the residual as it is, which no longer sums to 1."""
-
-    def shrink(trial: Trial, residual: Float64s, residual_mass: Float64s) -> tuple[Float64s, Float64s]:
-        left, left_mass = scheme.shrink(trial, residual, residual_mass)
-        return left, np.where(left_mass > 0, 1.0, 0.0)
-
-    return walk_and_draw(forest, links, accept, final, replace(scheme, shrink=shrink))
+    return walk_and_draw(forest, links, accept, final, replace(scheme, measure=lambda rows: np.ones(len(rows))))
 
 
 @as_tree_verifier
@@ -93,9 +87,9 @@ def residual_without_a_clamp(
 ) -> EmittedPath:
     """Its residual is |r - q|: a token that was rejected because q overrates it can come right back."""
 
-    def shrink(trial: Trial, residual: Float64s, residual_mass: Float64s) -> tuple[Float64s, Float64s]:
-        left = np.abs(residual / residual_mass[:, None] - drafter_distribution(trial))
-        return left, mass(left)
+    def shrink(trial: Trial, residual: Float64s, residual_mass: Float64s) -> Float64s:
+        left: Float64s = np.abs(residual / residual_mass[:, None] - drafter_distribution(trial))
+        return left
 
     return walk_and_draw(forest, links, accept, final, replace(scheme, shrink=shrink))
 

@@ -39,8 +39,9 @@ def siblings_against_the_target(
     weights, column = done.weights, _last_column(done)
     b = np.flatnonzero(links.first_child[np.arange(len(column)), column] >= 0)
     child = links.first_child[b, column[b]]
-    residual, left = scheme.shrink(Trial(forest, links, b, child, forest.token[b, child]), weights[b], np.ones(len(b)))
-    weights[b[left > 0]] = residual[left > 0]
+    residual = scheme.shrink(Trial(forest, links, b, child, forest.token[b, child]), weights[b], np.ones(len(b)))
+    has_mass = residual.any(axis=1)
+    weights[b[has_mass]] = residual[has_mass]
     return _finish(forest, done, weights, final)
 
 

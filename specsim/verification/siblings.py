@@ -56,7 +56,13 @@ class Trial:
 
 
 Proposal: TypeAlias = Callable[[Trial], tuple[Float64s, Float64s]]
-Shrink: TypeAlias = Callable[[Trial, Float64s, Float64s], tuple[Float64s, Float64s]]
+Shrink: TypeAlias = Callable[[Trial, Float64s, Float64s], Float64s]
+
+
+def mass(weights: Float64s) -> Float64s:
+    """The sum of each row, added up from left to right as `draw` does it."""
+    total: Float64s = weights.cumsum(axis=1)[:, -1]
+    return total
 
 
 @dataclass(frozen=True)
@@ -65,18 +71,13 @@ class Scheme:
 
     Attributes:
         proposal: q'(x) of the tested children and the mass of q', both unnormalised; shapes [n] and [n].
-        shrink: given residuals [n, V], which it may overwrite, and their masses [n]: those after a rejection. A
-            residual without mass comes back as zeros, with mass 0.
+        shrink: given residuals [n, V], which it may overwrite, and their masses [n]: those after a rejection.
+        measure: the mass of residuals that another sibling is to be tested against.
     """
 
     proposal: Proposal
     shrink: Shrink
-
-
-def mass(weights: Float64s) -> Float64s:
-    """The sum of each row, added up from left to right as `draw` does it."""
-    total: Float64s = weights.cumsum(axis=1)[:, -1]
-    return total
+    measure: Callable[[Float64s], Float64s] = mass
 
 
 def sampled_weight(trial: Trial) -> tuple[Float64s, Float64s]:
@@ -117,32 +118,31 @@ def remaining(trial: Trial) -> Float64s:
     return weights
 
 
-def subtract_drafter(trial: Trial, residual: Float64s, residual_mass: Float64s) -> tuple[Float64s, Float64s]:
-    """max(0, r - s·q) and its mass."""
+def subtract_drafter(trial: Trial, residual: Float64s, residual_mass: Float64s) -> Float64s:
+    """max(0, r - s·q)."""
     return _excess(residual, residual_mass, drafter_distribution(trial), np.ones(len(residual)))
 
 
-def subtract_remaining(trial: Trial, residual: Float64s, residual_mass: Float64s) -> tuple[Float64s, Float64s]:
-    """max(0, m·r - s·q') and its mass, where q' is q without the tokens of earlier siblings and m its mass."""
+def subtract_remaining(trial: Trial, residual: Float64s, residual_mass: Float64s) -> Float64s:
+    """max(0, m·r - s·q'), where q' is q without the tokens of earlier siblings and m its mass."""
     _, total = weight_among_remaining(trial)
     return _excess(residual, residual_mass, remaining(trial), total)
 
 
-def strike_out(trial: Trial, residual: Float64s, residual_mass: Float64s) -> tuple[Float64s, Float64s]:
-    """The residual without the rejected token, and its mass."""
+def strike_out(trial: Trial, residual: Float64s, residual_mass: Float64s) -> Float64s:
+    """The residual without the rejected token."""
     residual[np.arange(len(residual)), trial.token] = 0.0
-    return residual, mass(residual)
+    return residual
 
 
-def _excess(r: Float64s, s: Float64s, q: Float64s, m: Float64s) -> tuple[Float64s, Float64s]:
+def _excess(r: Float64s, s: Float64s, q: Float64s, m: Float64s) -> Float64s:
     """max(0, m·r - s·q) over the power of two in s, so that many rejections do not underflow; both are overwritten."""
     _, exponent = np.frexp(s)
     exponent = np.maximum(exponent, _SMALLEST_EXPONENT)
     r *= np.ldexp(m, 1 - exponent)[:, None]
     q *= np.ldexp(s, 1 - exponent)[:, None]
     np.subtract(r, q, out=r)
-    np.maximum(r, 0.0, out=r)
-    return r, mass(r)
+    return np.maximum(r, 0.0, out=r)
 
 
 SCHEMES: dict[Siblings, Scheme] = {

@@ -155,9 +155,11 @@ def walk(forest: Forest, links: Links, accept: Float64s, scheme: Scheme) -> Walk
         trial, b = trial.of_rows(failed), trial.b[failed]
         candidate[b] = links.next_sibling[b, trial.i]
         _copy_rows(forest, column, untouched, b, weights)
-        residual, residual_mass = scheme.shrink(trial, weights[b], weights_mass[b])
-        has_mass = residual_mass > 0
-        weights[b[has_mass]], weights_mass[b[has_mass]] = residual[has_mass], residual_mass[has_mass]
+        residual = scheme.shrink(trial, weights[b], weights_mass[b])
+        has_mass = residual.any(axis=1)
+        weights[b[has_mass]] = residual[has_mass]
+        again = b[has_mass & (candidate[b] >= 0)]
+        weights_mass[again] = scheme.measure(weights[again])
     _copy_rows(forest, column, untouched, np.arange(B), weights)
     return Walk(nodes, accepted, weights)
 
