@@ -1,0 +1,103 @@
+"""What the processors demand of their parameters and rows, and the words in which they say so.
+
+Knows nothing of what is done with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.errors import InputError, Problem, invalid
+from specsim.verification.arrays import Bools, Floats, Ints
+from specsim.verification.rows import located
+
+_RANGES = {
+    "temperature": "must be 0 or more, and finite",
+    "top_k": "must be a whole number, 1 or more",
+    "top_p": "must be above 0 and at most 1",
+    "min_p": "must be from 0 to 1",
+}
+
+
+def check_parameters(table: Floats, kind: str, given: Mapping[str, Any], rows: Ints | None) -> dict[str, Any]:
+    """Each parameter as one number per row that is asked for, or None.
+
+    Raises:
+        InputError: listing all that is wrong with the parameters and with the form of the table.
+    """
+    if kind not in ("logits", "probabilities"):
+        raise invalid("kind", "", kind, "must be logits or probabilities")
+    if table.ndim != 2 or table.shape[1] == 0:
+        raise invalid("table", "shape", table.shape, "must be [R, V]: a row per distribution, a column per token")
+    if table.dtype.kind != "f" or table.dtype.itemsize < 4:
+        raise invalid("table", "dtype", str(table.dtype), "must be float32 or float64; convert it first")
+    R = len(table)
+    chosen = np.arange(R) if rows is None else np.asarray(rows)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+        raise invalid("rows", "", (str(chosen.dtype), chosen.shape), "must be whole numbers, shape [n]")
+    bad = np.flatnonzero((chosen < 0) | (chosen >= R))
+    problems = list(located("rows", bad, None, chosen[bad], f"must be from 0 to {R - 1}"))
+    if problems:
+        raise InputError(problems)
+    parameters = {name: np.asarray(value) for name, value in given.items() if value is not None}
+    for name, value in parameters.items():
+        problems += _form(name, value, R)
+    if problems:
+        raise InputError(problems)
+    parameters = {name: np.broadcast_to(value, (R,))[chosen] for name, value in parameters.items()}
+    for name, value in parameters.items():
+        outside = np.flatnonzero(~_in_range(name, value))
+        problems += _in_row(name, chosen[outside], value[outside], _RANGES[name])
+    if problems:
+        raise InputError(problems)
+    return {name: parameters.get(name) for name in given}
+
+
+def check_rows(table: Floats, kind: str, rows: Ints | None) -> None:
+    """Raise InputError if a row cannot become a distribution."""
+    names = np.arange(len(table)) if rows is None else np.asarray(rows)
+    highest, lowest = table.max(axis=1), table.min(axis=1)  # both are NaN where a row holds one
+    problems: list[Problem] = []
+    if kind == "logits":
+        wrong = np.isnan(highest) | (highest == np.inf)
+        problems += _in_row("table", names[wrong], highest[wrong], "must be a number or, to mask a token, -inf")
+        masked = highest == -np.inf
+        problems += _in_row("table", names[masked], highest[masked], "is the highest logit: no token is left")
+    else:
+        wrong = ~(np.isfinite(highest) & (lowest >= 0))
+        problems += _in_row("table", names[wrong], lowest[wrong], "must be a finite probability, 0 or more")
+        masked = ~wrong & (highest == 0)
+        problems += _in_row("table", names[masked], highest[masked], "is the highest probability: no token is left")
+    if problems:
+        raise InputError(problems)
+
+
+def _form(name: str, value: NDArray[Any], R: int) -> Iterator[Problem]:
+    if value.shape not in ((), (R,)):
+        yield Problem(name, "shape", str(value.shape), f"must be one number, or one per row, ({R},)")
+    if value.size and value.dtype.kind not in ("iu" if name == "top_k" else "iuf"):
+        yield Problem(name, "dtype", str(value.dtype), _RANGES[name])
+
+
+def _in_range(name: str, value: NDArray[Any]) -> Bools:
+    """Written so that NaN is outside."""
+    inside: Bools
+    if name == "top_k":
+        inside = value >= 1
+    elif name == "top_p":
+        inside = (value > 0) & (value <= 1)
+    elif name == "min_p":
+        inside = (value >= 0) & (value <= 1)
+    else:
+        inside = (value >= 0) & (value < np.inf)
+    return inside
+
+
+def _in_row(name: str, rows: NDArray[Any], values: NDArray[Any], remedy: str) -> Iterator[Problem]:
+    if len(rows):
+        others = f" ({len(rows) - 1} more like it)" if len(rows) > 1 else ""
+        yield Problem(name, f"(row={rows[0]})", str(values[0]), remedy + others)
