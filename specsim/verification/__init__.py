@@ -4,8 +4,10 @@ A library in its own right: it needs NumPy, and scipy only to prove. Knows nothi
 """
 
 from specsim.verification.arrays import ChainVerifier
+from specsim.verification.block import verify_block
 from specsim.verification.chain import verify_chain
 from specsim.verification.greedy import verify_greedy
 from specsim.verification.proof import Check, prove
+from specsim.verification.row_form import verify_rows
 
-__all__ = ["ChainVerifier", "Check", "prove", "verify_chain", "verify_greedy"]
+__all__ = ["ChainVerifier", "Check", "prove", "verify_block", "verify_chain", "verify_greedy", "verify_rows"]

@@ -16,18 +16,20 @@ Int64s: TypeAlias = NDArray[np.int64]
 Float64s: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 Emitted: TypeAlias = tuple[Int64s, Int64s]
+Outcome: TypeAlias = tuple[Int64s, Int64s]
 
 
 class ChainVerifier(Protocol):
-    """The signature of `verify_chain`, of its scalar reference and of its mutants."""
+    """The signature of `verify_chain`, of `verify_block`, of their scalar references and of their mutants."""
 
     def __call__(
         self,
         draft: Ints,
-        q: Floats,
+        q: Floats | None,
         p: Floats,
         num_draft: Ints,
         *,
+        greedy: Bools | None = None,
         rng: np.random.Generator | None = None,
         accept_uniforms: Floats | None = None,
         final_uniforms: Floats | None = None,
