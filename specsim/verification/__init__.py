@@ -6,8 +6,19 @@ A library in its own right: it needs NumPy, and scipy only to prove. Knows nothi
 from specsim.verification.arrays import ChainVerifier
 from specsim.verification.block import verify_block
 from specsim.verification.chain import verify_chain
+from specsim.verification.expected import keeping_probability, mean_tokens
 from specsim.verification.greedy import verify_greedy
 from specsim.verification.proof import Check, prove
 from specsim.verification.row_form import verify_rows
 
-__all__ = ["ChainVerifier", "Check", "prove", "verify_block", "verify_chain", "verify_greedy", "verify_rows"]
+__all__ = [
+    "ChainVerifier",
+    "Check",
+    "keeping_probability",
+    "mean_tokens",
+    "prove",
+    "verify_block",
+    "verify_chain",
+    "verify_greedy",
+    "verify_rows",
+]
