@@ -5,7 +5,7 @@ Knows nothing of what is done with the arrays.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ Float64s: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 Emitted: TypeAlias = tuple[Int64s, Int64s]
 Outcome: TypeAlias = tuple[Int64s, Int64s]
+RuleName: TypeAlias = Literal["token", "block"]
 
 
 class ChainVerifier(Protocol):

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from specsim.verification.arrays import Float64s, Floats, Ints
+from specsim.verification.arrays import Float64s, Floats, Ints, RuleName
 from specsim.verification.block_rule import prefix_weights
 from specsim.verification.drafts import Drafts, dense
-from specsim.verification.losslessness import RuleName
 
 
 def keeping_probability(

@@ -8,11 +8,10 @@ position shows. Knows nothing of how a verifier works inside.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 
-from specsim.verification.arrays import ChainVerifier, Float64s, Floats, Int64s, Ints
+from specsim.verification.arrays import ChainVerifier, Float64s, Floats, Int64s, Ints, RuleName
 
 NUM_TOKENS = 4
 START = NUM_TOKENS  # the context of the first token: a state of its own
@@ -20,8 +19,6 @@ SEQUENCE_LENGTH = 3
 MAX_DRAFT = 3
 LAW_SIGNIFICANCE = 1e-5
 COUNT_STANDARD_ERRORS = 4.0
-
-RuleName: TypeAlias = Literal["token", "block"]
 
 
 @dataclass(frozen=True)

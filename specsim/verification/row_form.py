@@ -6,11 +6,9 @@ be gathered. Knows no rule of acceptance.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
-from specsim.verification.arrays import Bools, Emitted, Floats, Ints
+from specsim.verification.arrays import Bools, Emitted, Floats, Ints, RuleName
 from specsim.verification.block_rule import block_rule
 from specsim.verification.drafts import dense
 from specsim.verification.mixed import Rule, verified
@@ -18,7 +16,7 @@ from specsim.verification.row_validation import check_rows
 from specsim.verification.token_rule import token_rule
 from specsim.verification.validation import check_randomness
 
-RULES: dict[str, Rule] = {"token": token_rule, "block": block_rule}
+RULES: dict[RuleName, Rule] = {"token": token_rule, "block": block_rule}
 
 
 def verify_rows(
@@ -30,7 +28,7 @@ def verify_rows(
     p: Floats,
     p_row: Ints,
     *,
-    rule: Literal["token", "block"] = "token",
+    rule: RuleName = "token",
     greedy: Bools | None = None,
     rng: np.random.Generator | None = None,
     accept_uniforms: Floats | None = None,

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specsim.verification.arrays import Bools, ChainVerifier, Emitted, Floats, Ints
+from specsim.verification.arrays import Bools, ChainVerifier, Emitted, Floats, Ints, RuleName
 from specsim.verification.cells import block_cells, token_cells
 from specsim.verification.edges import edge_errors
 from specsim.verification.exact import exact_law_errors, exact_one_hot_errors
 from specsim.verification.losslessness import (
     COUNT_STANDARD_ERRORS,
     MarkovPair,
-    RuleName,
     decode,
     joint_chi_square,
     joint_chi_square_limit,
@@ -26,6 +25,7 @@ from specsim.verification.losslessness import (
     token_count_error,
 )
 from specsim.verification.reference import block_by_loops, chain_by_loops
+from specsim.verification.row_form import verify_rows
 
 EXACT = "exact law, wrong probabilities"
 EXACT_STALE = "exact law over stale padding, wrong probabilities"
@@ -76,6 +76,21 @@ def unsampled(verify: ChainVerifier) -> ChainVerifier:
         return verify(draft, None, p, num_draft, **given)
 
     return verify_unsampled
+
+
+def dense_as_rows(rule: RuleName) -> ChainVerifier:
+    """verify_rows behind the signature of verify_chain: all positions become rows of tables, in reverse order."""
+
+    def verify(draft: Ints, q: Floats | None, p: Floats, num_draft: Ints, **given: Any) -> Emitted:
+        B, K = draft.shape
+        V = p.shape[2]
+        parents = np.broadcast_to(np.arange(K) - 1, (B, K))
+        q_row = np.full((B, K), -1) if q is None else np.arange(B * K)[::-1].reshape(B, K)
+        p_row = np.arange(B * (K + 1))[::-1].reshape(B, K + 1)
+        q_table = None if q is None else q.reshape(-1, V)[::-1]
+        return verify_rows(parents, draft, num_draft, q_table, q_row, p.reshape(-1, V)[::-1], p_row, rule=rule, **given)
+
+    return verify
 
 
 def law_and_tokens(verify: ChainVerifier, rule: RuleName, setting: Setting) -> tuple[float, float]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from specsim.verification.arrays import ChainVerifier
-from specsim.verification.losslessness import RuleName
+from specsim.verification.arrays import ChainVerifier, RuleName
 from specsim.verification.mutants import blocks, drawing, greedy_rows, judging, one_hot, residuals
 from specsim.verification.trials import (
     BY_LOOPS,
