@@ -36,3 +36,23 @@ def request_uniforms(seed: int, replication: int, request: int, num_positions: i
     positions were asked for nor on which requests share a batch.
     """
     return stream(seed, "tokens", replication, request).random((num_positions, NUM_LANES))
+
+
+def round_uniforms(
+    seed: int, replication: int, request: int, num_starts: int, num_draft_tokens: int
+) -> NDArray[np.float64]:
+    """Uniforms of one request by where a round starts, shape [num_starts, num_draft_tokens, 2], in [0, 1).
+
+    Entry (s, i) serves the i-th draft of the round that starts at output position s: which token is drafted
+    (LANE_DRAFT) and whether the first i + 1 drafts pass (LANE_ACCEPT). The block rule needs this, because it looks at
+    drafts and at uniforms beyond the position where it stops: under the key of an output position alone, the next round
+    would consult for a second time what has already had a say, and the output law would be biased. Which token ends the
+    round stays with `request_uniforms` (LANE_FINAL), where a round has its start to itself.
+
+    Each draft position is a stream of its own, so a table with more starts or longer drafts begins with the smaller
+    one. It costs 16 bytes per start and draft token.
+    """
+    table = np.empty((num_starts, num_draft_tokens, 2))
+    for i in range(num_draft_tokens):
+        table[:, i] = stream(seed, "rounds", replication, request, i).random((num_starts, 2))
+    return table

@@ -96,20 +96,26 @@ class Simulation:
         """The lengths of the first requests of a replication."""
         return self._sample_lengths(num_requests, stream(self.inputs.scenario.seed, "lengths", replication))
 
+    def acceptance_source(self, num_draft_tokens: int) -> PositionAcceptance:
+        """What proposes drafts and scores them, the same in every replication."""
+        acceptance = self.inputs.scenario.speculation.acceptance
+        return PositionAcceptance(
+            acceptance.conditional(num_draft_tokens),
+            acceptance.vocabulary,
+            stream(self.inputs.scenario.seed, "distributions"),
+            acceptance.concentration,
+        )
+
     def _speculator(self, lengths: Lengths, num_draft_tokens: int, replication: int) -> Speculator:
         speculation, seed = self.inputs.scenario.speculation, self.inputs.scenario.seed
-        source = PositionAcceptance(
-            speculation.acceptance.conditional(num_draft_tokens),
-            speculation.acceptance.vocabulary,
-            stream(seed, "distributions"),
-        )
         return Speculator(
-            source,
-            greedy=speculation.greedy,
+            self.acceptance_source(num_draft_tokens),
+            rule=speculation.rule,
             seed=seed,
             replication=replication,
             num_slots=min(self.inputs.engine.max_num_seqs, len(lengths.output)),
             num_positions=int(lengths.output.max()) + num_draft_tokens,
+            max_draft_tokens=num_draft_tokens,
         )
 
     def _make_step_cost(self, speculating: bool) -> StepCost:

@@ -3,6 +3,10 @@
 Rows of p and q are built as p = α·c + (1−α)·a and q = α·c + (1−α)·b, where c has full support and a and b live on
 disjoint halves of the vocabulary. Then min(p, q) = α·c, so Σ min(p, q) = α exactly, and for α > 0 every token can be
 drafted and emitted. Whether a draft is accepted is the verifier's business; nothing here counts as "accepted".
+
+Under the token rule a draft is accepted with probability α whatever the shapes of c, a and b. Under the block rule
+acceptance depends on them, so its gain is a property of these made-up shapes (Dirichlet with a stated concentration),
+independent from position to position; a real pair of models may gain more or less.
 """
 
 from __future__ import annotations
@@ -14,20 +18,23 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def overlapping_rows(overlap: ArrayLike, vocabulary: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def overlapping_rows(
+    overlap: ArrayLike, vocabulary: int, rng: np.random.Generator, concentration: float = 1.0
+) -> tuple[Floats, Floats]:
     """Random pairs (p, q), each of shape [len(overlap), vocabulary], with Σ min(p, q) equal to ``overlap``.
 
     Args:
         overlap: α per row, in [0, 1].
         vocabulary: tokens per row, at least 2.
         rng: decides the shapes of the rows.
+        concentration: parameter of the Dirichlet laws of c, a and b; 1 is uniform over all shapes, less has peaks.
     """
     alpha = np.asarray(overlap, dtype=np.float64)[:, None]
     rows, half = len(alpha), vocabulary // 2
-    common = rng.dirichlet(np.ones(vocabulary), rows)
+    common = rng.dirichlet(np.full(vocabulary, concentration), rows)
     target_only, draft_only = np.zeros((2, rows, vocabulary))
-    target_only[:, :half] = rng.dirichlet(np.ones(half), rows)
-    draft_only[:, half:] = rng.dirichlet(np.ones(vocabulary - half), rows)
+    target_only[:, :half] = rng.dirichlet(np.full(half, concentration), rows)
+    draft_only[:, half:] = rng.dirichlet(np.full(vocabulary - half, concentration), rows)
     p: Floats = alpha * common + (1 - alpha) * target_only
     q: Floats = alpha * common + (1 - alpha) * draft_only
     return p, q
@@ -40,13 +47,17 @@ class PositionAcceptance:
         conditional: P(position i accepted | all before it accepted), shape [K]; K is the longest draft asked for.
         vocabulary: tokens per row.
         rng: decides the shapes of the rows, which token-wise acceptance does not depend on.
+        concentration: of the shapes, as for ``overlapping_rows``. The block rule accepts more than token-wise, and how
+            much more depends on the shapes.
     """
 
-    def __init__(self, conditional: ArrayLike, vocabulary: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self, conditional: ArrayLike, vocabulary: int, rng: np.random.Generator, concentration: float = 1.0
+    ) -> None:
         self._conditional = np.asarray(conditional, dtype=np.float64)
         self._vocabulary = vocabulary
         # one more row of p: the bonus token's, for which no draft competes
-        p, q = overlapping_rows(np.append(self._conditional, 1.0), vocabulary, rng)
+        p, q = overlapping_rows(np.append(self._conditional, 1.0), vocabulary, rng, concentration)
         self._p, self._q = p, q[:-1]
         self._draft_cdf = np.cumsum(self._q, axis=1)
         self._draft_cdf /= self._draft_cdf[:, -1:]

@@ -6,16 +6,17 @@ what the requests receive.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specsim import verification
-from specsim.rng import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, NUM_LANES, request_uniforms
+from specsim.rng import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, NUM_LANES, request_uniforms, round_uniforms
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Rule = Literal["token", "block", "greedy"]
 
 
 class AcceptanceSource(Protocol):
@@ -32,31 +33,38 @@ class AcceptanceSource(Protocol):
 
 
 class Speculator:
-    """Runs draft → verify with uniforms that belong to requests and output positions, not to batches.
+    """Runs draft → verify with uniforms that belong to requests, and not to batches.
+
+    Under the token and greedy rules they belong to output positions; under the block rule, which looks beyond its
+    stopping point, drafting and accepting go by the start of the round as well (`rng.round_uniforms`).
 
     Args:
         source: where drafts and distributions come from.
-        greedy: whether the greedy verifier runs (temperature 0).
+        rule: which verifier runs.
         seed, replication: name the streams.
         num_slots: most requests admitted at once.
         num_positions: longest output plus the longest draft.
+        max_draft_tokens: the longest draft.
     """
 
     def __init__(
         self,
         source: AcceptanceSource,
         *,
-        greedy: bool,
+        rule: Rule,
         seed: int,
         replication: int,
         num_slots: int,
         num_positions: int,
+        max_draft_tokens: int,
     ) -> None:
-        self._source = source
-        self._greedy = greedy
+        self._source, self._rule = source, rule
         self._stream = (seed, replication)
         self._uniforms = np.zeros((NUM_LANES, num_slots, num_positions))
         self._by_lane = self._uniforms.reshape(NUM_LANES, -1)
+        self._longest = max_draft_tokens if rule == "block" else 0
+        self._rounds = np.zeros((2, num_slots, num_positions, self._longest))
+        self._rounds_by_lane = self._rounds.reshape(2, -1)
         self._free_slots = list(range(num_slots))[::-1]
         self._row_start: dict[int, int] = {}
 
@@ -65,6 +73,9 @@ class Speculator:
         slot = self._free_slots.pop()
         num_positions = self._uniforms.shape[2]
         self._uniforms[:, slot] = request_uniforms(*self._stream, request, num_positions).T
+        if self._longest:
+            table = round_uniforms(*self._stream, request, num_positions, self._longest)
+            self._rounds[:, slot] = np.moveaxis(table, 2, 0)
         self._row_start[request] = slot * num_positions
 
     def release(self, request: int) -> None:
@@ -80,17 +91,21 @@ class Speculator:
             num_draft: drafts per request [B].
         """
         starts = np.fromiter(map(self._row_start.__getitem__, requests.tolist()), np.int64, len(requests)) + positions
-        longest = int(num_draft.max(initial=0))
-        cells = starts[:, None] + np.arange(longest)
-        draft = self._source.propose(self._by_lane[LANE_DRAFT].take(cells))
-        accept = self._by_lane[LANE_ACCEPT].take(cells)
-        if self._greedy:
+        drafting, accept = self._draft_and_accept(starts, int(num_draft.max(initial=0)))
+        draft = self._source.propose(drafting)
+        if self._rule == "greedy":
             argmax = self._source.score_greedy(draft, accept)
             return verification.verify_greedy(draft, argmax, num_draft)[1]
         q, p = self._source.score(draft)
         final = self._by_lane[LANE_FINAL].take(starts)
+        verify = verification.verify_block if self._rule == "block" else verification.verify_chain
         # the source's rows are valid by construction (tested), so the per-call validation is left out
-        verified = verification.verify_chain(
-            draft, q, p, num_draft, accept_uniforms=accept, final_uniforms=final, validate=False
-        )
-        return verified[1]
+        return verify(draft, q, p, num_draft, accept_uniforms=accept, final_uniforms=final, validate=False)[1]
+
+    def _draft_and_accept(self, starts: Ints, num_draft: int) -> tuple[Floats, Floats]:
+        """The uniforms [B, num_draft] that decide drafts and acceptance in rounds that start at these cells."""
+        if self._rule == "block":
+            cells, lanes = starts[:, None] * self._longest + np.arange(num_draft), self._rounds_by_lane
+        else:
+            cells, lanes = starts[:, None] + np.arange(num_draft), self._by_lane
+        return lanes[LANE_DRAFT].take(cells), lanes[LANE_ACCEPT].take(cells)

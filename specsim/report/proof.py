@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from specsim.verification.proof import Check
+from specsim.verification.checks import Check
 
 
 def verdict(checks: Sequence[Check]) -> str:

@@ -64,6 +64,10 @@ def minimum_variance_acceptance(mean_acceptance_length: float, num_draft_tokens:
 class _Acceptance(Input):
     vocabulary: Annotated[int, Field(ge=2, le=4096, strict=True)] = 32
     """Size of the vocabulary of the simulated p and q rows; token-wise acceptance does not depend on it."""
+    concentration: Annotated[Number, Field(ge=0.1, le=100)] = 1.0
+    """Dirichlet parameter of the random shapes of p and q: 1 makes all shapes equally likely, less makes peaks, more
+    makes them even. Token-wise and greedy acceptance do not depend on it; what the block verifier gains over them does:
+    at overlap 0.7 and 4 drafts 2 % more tokens with 0.3, 6 % with 1, 11 % with 3, 15 % with 100."""
     source: str = ""
     """Where the figures come from; printed with the result."""
 

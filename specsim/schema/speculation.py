@@ -47,8 +47,9 @@ class Speculation(Input):
     """The speculative-decoding set-up."""
 
     drafter: Drafter
-    verifier: Literal["token", "greedy"] = "token"
-    """token: lossless rejection sampling, token by token; greedy: accept while the draft is the target's argmax."""
+    verifier: Literal["token", "block", "greedy"] = "token"
+    """token: lossless rejection sampling, token by token; block: the longest part that passes, lossless too and longer;
+    greedy: accept while the draft is the target's argmax."""
     acceptance: Acceptance
     """There is no default: acceptance depends on drafter, domain and temperature, and has to be measured."""
     policy: StaticPolicy
@@ -65,6 +66,6 @@ class Speculation(Input):
         return self
 
     @property
-    def greedy(self) -> bool:
-        """Whether the greedy verifier runs: at temperature 0 the token rule reduces to it."""
-        return self.temperature == 0
+    def rule(self) -> Literal["token", "block", "greedy"]:
+        """The verifier that runs: at temperature 0 every rule reduces to the greedy one."""
+        return "greedy" if self.temperature == 0 else self.verifier

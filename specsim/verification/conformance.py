@@ -12,10 +12,11 @@ Knows nothing of how a verifier works inside.
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
-from specsim.verification.arrays import ChainVerifier, Emitted, Floats, Ints
+from specsim.verification.arrays import Bools, ChainVerifier, Emitted, Floats, Ints
 from specsim.verification.losslessness import (
     COUNT_STANDARD_ERRORS,
     NUM_TOKENS,
@@ -92,16 +93,19 @@ def _structure_checked(verify: ChainVerifier) -> ChainVerifier:
 
     def checked(
         draft: Ints,
-        q: Floats,
+        q: Floats | None,
         p: Floats,
         num_draft: Ints,
         *,
+        greedy: Bools | None = None,
         rng: np.random.Generator | None = None,
         accept_uniforms: Floats | None = None,
         final_uniforms: Floats | None = None,
         validate: bool = True,
     ) -> Emitted:
-        out, num_out = verify(draft, q, p, num_draft, rng=rng, validate=validate)
+        # a verifier under test need not know greedy rows, and none are asked of it
+        options: dict[str, Any] = {} if greedy is None else {"greedy": greedy}
+        out, num_out = verify(draft, q, p, num_draft, rng=rng, validate=validate, **options)
         out, num_out = np.asarray(out), np.asarray(num_out)
         B, K = draft.shape
         if out.shape != (B, K + 1) or num_out.shape != (B,):

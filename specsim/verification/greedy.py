@@ -1,15 +1,18 @@
 """Verification at temperature 0: a draft survives as long as it is what the target would have said itself.
 
-The limit of `verify_chain` for one-hot target distributions (Leviathan et al. 2023, arXiv:2211.17192, section 2). Knows
-nothing of probabilities: the caller has taken the target's argmax.
+The limit of `verify_chain` for one-hot target distributions (Leviathan et al. 2023, arXiv:2211.17192, section 2). No
+uniform is read. `verify_greedy` takes the target's argmax from the caller; `greedy_rule` takes it from p, and only at
+positions that are reached.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from specsim.verification.arrays import Emitted, Ints
-from specsim.verification.chain import assemble, leading_accepted
+from specsim.verification.arrays import Emitted, Int64s, Ints, Outcome
+from specsim.verification.drafts import Drafts
+from specsim.verification.draws import assemble, parts
+from specsim.verification.token_rule import leading_accepted
 from specsim.verification.validation import check_greedy
 
 
@@ -36,3 +39,25 @@ def verify_greedy(draft: Ints, target_argmax: Ints, num_draft: Ints) -> Emitted:
     matched[:, :K] = (draft == target_argmax[:, :K]) & (np.arange(K) < num_draft[:, None])
     accepted = leading_accepted(matched)
     return assemble(draft, accepted, target_argmax[np.arange(B), accepted])
+
+
+def greedy_rule(drafts: Drafts) -> Outcome:
+    """How many drafts of each chain are the target's argmax [B], and the argmax that follows them [B]."""
+    accepted, token = np.zeros((2, len(drafts.draft)), dtype=np.int64)
+    following = np.arange(len(token))
+    for i in range(drafts.draft.shape[1] + 1):
+        accepted[following] = i
+        token[following] = argmax_of(drafts, following, i)
+        following = following[drafts.num_draft[following] > i]
+        if not len(following):
+            break
+        following = following[drafts.draft[following, i] == token[following]]
+    return accepted, token
+
+
+def argmax_of(drafts: Drafts, b: Int64s, i: int) -> Int64s:
+    """The target's most likely token of chains b at position i, the lowest id among equals; shape [len(b)]."""
+    best = np.empty(len(b), dtype=np.int64)
+    for part in parts(len(b), drafts.p.shape[-1]):
+        best[part] = drafts.p_rows(b[part], np.full(len(b[part]), i)).argmax(axis=1)
+    return best

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from specsim.verification.arrays import Float64s, Int64s, Ints
-from specsim.verification.chain import draw
+from specsim.verification.draws import draw
 from specsim.verification.forest import EmittedPath, Forest
 from specsim.verification.mutants_tree_rules import keep
 from specsim.verification.siblings import Scheme, Trial

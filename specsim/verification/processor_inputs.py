@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from specsim.errors import InputError, Problem, invalid
 from specsim.verification.arrays import Bools, Floats, Ints
-from specsim.verification.rows import located
+from specsim.verification.rows import listed
 
 _RANGES = {
     "temperature": "must be 0 or more, and finite",
@@ -40,7 +40,7 @@ def check_parameters(table: Floats, kind: str, given: Mapping[str, Any], rows: I
     if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
         raise invalid("rows", "", (str(chosen.dtype), chosen.shape), "must be whole numbers, shape [n]")
     bad = np.flatnonzero((chosen < 0) | (chosen >= R))
-    problems = list(located("rows", bad, None, chosen[bad], f"must be from 0 to {R - 1}"))
+    problems = list(listed("rows", bad, None, chosen[bad], f"must be from 0 to {R - 1}"))
     if problems:
         raise InputError(problems)
     parameters = {name: np.asarray(value) for name, value in given.items() if value is not None}

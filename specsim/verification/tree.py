@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from specsim.verification.arrays import Bools, Float64s, Floats, Int64s, Ints
-from specsim.verification.chain import draw, uniforms_for
+from specsim.verification.draws import draw
 from specsim.verification.forest import EmittedPath, Forest, Siblings, Table, forest_of
+from specsim.verification.mixed import uniforms_for
 from specsim.verification.processors import LazyTable
 from specsim.verification.siblings import SCHEMES, Scheme, Trial
 from specsim.verification.topology import Links, link

@@ -15,7 +15,7 @@ from specsim.errors import InputError, Problem, invalid
 from specsim.verification.arrays import Bools, Floats, Int64s, Ints
 from specsim.verification.forest import Forest, Siblings, Table
 from specsim.verification.processors import LazyTable
-from specsim.verification.rows import located, row_sum_tolerance
+from specsim.verification.rows import listed, row_sum_tolerance
 
 _ROWS_AT_A_TIME = 64
 
@@ -38,7 +38,7 @@ def check_tree(
     num_nodes[bad] = -1
     live, columns = np.arange(N) < num_nodes[:, None], np.arange(N + 1) <= num_nodes[:, None]
     _raise_if_any(
-        located("num_nodes", bad, None, forest.num_nodes[bad], f"must be from 0 to N = {N}"),
+        listed("num_nodes", bad, None, forest.num_nodes[bad], f"must be from 0 to N = {N}"),
         _parents(forest.parents, live),
         _indices("token", forest.token, live, forest.p.shape[1]),
         _indices("p_row", forest.p_row, columns, len(forest.p)),
@@ -100,12 +100,12 @@ def _shape(name: str, array: Ints | Floats, shape: tuple[int, ...]) -> Iterator[
 def _parents(parents: Ints, live: Bools) -> Iterator[Problem]:
     b, i = np.nonzero(live & ((parents < -1) | (parents >= np.arange(parents.shape[1]))))
     remedy = "must be -1 for a child of the root, or a node before this one"
-    yield from located("parents", b, i, parents[b, i], remedy)
+    yield from listed("parents", b, i, parents[b, i], remedy)
 
 
 def _indices(name: str, index: Ints, read: Bools, size: int) -> Iterator[Problem]:
     b, i = np.nonzero(read & ((index < 0) | (index >= size)))
-    yield from located(name, b, i, index[b, i], f"must be from 0 to {size - 1}; padding begins at num_nodes[b]")
+    yield from listed(name, b, i, index[b, i], f"must be from 0 to {size - 1}; padding begins at num_nodes[b]")
 
 
 def _named(index: Ints, read: Bools, size: int) -> Int64s:
@@ -151,14 +151,14 @@ def _sampled(forest: Forest, live: Bools) -> Iterator[Problem]:
     impossible = forest.q[forest.q_row[b, i], forest.token[b, i]] == 0
     b, i = b[impossible], i[impossible]
     remedy = "was drafted although q gives it probability 0; pass the q that the drafts were sampled from"
-    yield from located("token", b, i, forest.token[b, i], remedy)
+    yield from listed("token", b, i, forest.token[b, i], remedy)
 
 
 def _not_sampled(forest: Forest, live: Bools) -> Iterator[Problem]:
     if forest.q_row is None:
         return
     b, i = np.nonzero(live & (forest.q_row != -1))
-    yield from located("q_row", b, i, forest.q_row[b, i], "must be -1 for siblings='one_hot': nothing was sampled")
+    yield from listed("q_row", b, i, forest.q_row[b, i], "must be -1 for siblings='one_hot': nothing was sampled")
 
 
 def _equal_siblings(forest: Forest, live: Bools, siblings: Siblings) -> Iterator[Problem]:
@@ -169,7 +169,7 @@ def _equal_siblings(forest: Forest, live: Bools, siblings: Siblings) -> Iterator
     repeated = np.setdiff1d(np.arange(len(b)), first)
     b, i = b[repeated], i[repeated]
     remedy = f"repeats the token of an earlier sibling, which siblings={siblings!r} rules out"
-    yield from located("token", b, i, forest.token[b, i], remedy)
+    yield from listed("token", b, i, forest.token[b, i], remedy)
 
 
 def _uniforms(accept_uniforms: Floats | None, final_uniforms: Floats | None, live: Bools) -> Iterator[Problem]:
@@ -178,6 +178,6 @@ def _uniforms(accept_uniforms: Floats | None, final_uniforms: Floats | None, liv
     accept_uniforms, final_uniforms = np.asarray(accept_uniforms), np.asarray(final_uniforms)
     # Written so that NaN counts as outside.
     b, i = np.nonzero(live & ~((accept_uniforms >= 0) & (accept_uniforms < 1)))
-    yield from located("accept_uniforms", b, i, accept_uniforms[b, i], "must be in [0, 1)")
+    yield from listed("accept_uniforms", b, i, accept_uniforms[b, i], "must be in [0, 1)")
     bad = np.flatnonzero(~((final_uniforms >= 0) & (final_uniforms < 1)))
-    yield from located("final_uniforms", bad, None, final_uniforms[bad], "must be in [0, 1)")
+    yield from listed("final_uniforms", bad, None, final_uniforms[bad], "must be in [0, 1)")

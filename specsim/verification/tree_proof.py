@@ -11,9 +11,11 @@ from typing import get_args
 import numpy as np
 
 from specsim.verification.chain import verify_chain
+from specsim.verification.checks import NUM_SEQUENCES, NUM_SEQUENCES_QUICK, Check, Outcome
 from specsim.verification.forest import Siblings, TreeVerifier
 from specsim.verification.losslessness import (
     COUNT_STANDARD_ERRORS,
+    MAX_DRAFT,
     START,
     MarkovPair,
     joint_chi_square,
@@ -23,11 +25,11 @@ from specsim.verification.losslessness import (
     token_count_error,
 )
 from specsim.verification.mutants_tree import TREE_LAW_BREAKERS, TREE_SLOW, TREE_SUBTLE
-from specsim.verification.proof import NUM_ROWS_BY_LOOPS, NUM_SEQUENCES, NUM_SEQUENCES_QUICK, Check, Outcome
 from specsim.verification.tree import verify_tree
 from specsim.verification.tree_exact import SMALL_CASES, exact_tree_errors
 from specsim.verification.tree_losslessness import SHAPES, decode_trees, propose_trees
 from specsim.verification.tree_reference import tree_by_loops
+from specsim.verification.trials import NUM_ROWS_BY_LOOPS
 
 NUM_PAIRS = 2
 NUM_TREE_CHECKS = 3 * (3 + 2 * NUM_PAIRS) + 2 + 2 * len(TREE_LAW_BREAKERS) + len(TREE_SUBTLE) + 3 * len(TREE_SLOW)
@@ -115,7 +117,8 @@ def _as_chain(name: str, siblings: Siblings, pair: MarkovPair, rng: np.random.Ge
     """Rows on which chains given as trees come out other than they do from `verify_chain`."""
     B = NUM_ROWS_BY_LOOPS
     num_draft = rng.integers(0, 4, size=B)
-    draft, q, p = propose(pair, rng.integers(0, START + 1, size=B), num_draft, rng)
+    context = rng.integers(0, START + 1, size=B)
+    draft, q, p = propose(pair, context, num_draft, rng.random((B, MAX_DRAFT)))
     K, V = q.shape[1:]
     accept, final = rng.random((B, K)), rng.random(B)
     chain, _ = verify_chain(draft, q, p, num_draft, accept_uniforms=accept, final_uniforms=final)

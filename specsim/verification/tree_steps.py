@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 
 from specsim.verification.arrays import Float64s, Floats, Ints
-from specsim.verification.chain import uniforms_for
 from specsim.verification.forest import EmittedPath, Forest, Siblings, Table, TreeVerifier, forest_of
+from specsim.verification.mixed import uniforms_for
 from specsim.verification.siblings import SCHEMES, Scheme
 from specsim.verification.topology import Links, link
 from specsim.verification.tree_inputs import check_siblings, check_tree

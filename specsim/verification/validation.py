@@ -11,8 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from specsim.errors import InputError, Problem, invalid
-from specsim.verification.arrays import Floats, Int64s, Ints
+from specsim.verification.arrays import Bools, Floats, Int64s, Ints
+from specsim.verification.drafts import Drafts
 from specsim.verification.rows import distribution_problems, located
+
+Form = tuple[str, Ints | Floats | Bools, tuple[int, ...], str]
+KINDS = {"iu": "integers", "f": "floating-point numbers", "b": "booleans"}
 
 
 def check_randomness(
@@ -35,115 +39,141 @@ def check_randomness(
 
 
 def check_chain(
-    draft: Ints,
-    q: Floats,
-    p: Floats,
-    num_draft: Ints,
-    accept_uniforms: Floats | None,
-    final_uniforms: Floats | None,
+    drafts: Drafts, greedy: Bools | None, accept_uniforms: Floats | None, final_uniforms: Floats | None
 ) -> None:
     """Raise InputError listing all that is wrong with the inputs of `verify_chain`."""
-    B, K = _batch_shape(draft)
+    draft, q, p, num_draft = drafts.draft, drafts.q, drafts.p, drafts.num_draft
+    B, K = batch_shape("draft", draft)
     V = p.shape[-1] if p.ndim else 0
-    arrays: list[tuple[str, Ints | Floats, tuple[int, ...], str]] = [
-        ("num_draft", num_draft, (B,), "iu"),
-        ("q", q, (B, K, V), "f"),
-        ("p", p, (B, K + 1, max(V, 1)), "f"),
-    ]
-    if accept_uniforms is not None and final_uniforms is not None:
-        accept_uniforms, final_uniforms = np.asarray(accept_uniforms), np.asarray(final_uniforms)
-        arrays += [
-            ("accept_uniforms", accept_uniforms, (B, K), "f"),
-            ("final_uniforms", final_uniforms, (B,), "f"),
-        ]
-    _raise_if_any(_form_problems("draft", draft, (B, K), "iu"), *(_form_problems(*array) for array in arrays))
+    arrays: list[Form] = [("draft", draft, (B, K), "iu"), ("num_draft", num_draft, (B,), "iu")]
+    arrays += [] if q is None else [("q", q, (B, K, V), "f")]
+    arrays += [("p", p, (B, K + 1, max(V, 1)), "f"), *call_forms(B, K, greedy, accept_uniforms, final_uniforms)]
+    raise_if_any(form_problems(arrays, "draft [B, K] and p [B, K+1, V]"))
 
-    drafts = _drafts_to_read(num_draft, K)
-    _raise_if_any(
-        _num_draft_problems(num_draft, K),
-        _draft_problems(draft, q, drafts),
-        distribution_problems("q", q, drafts),
-        distribution_problems("p", p, drafts + 1),
-        _uniform_problems(accept_uniforms, final_uniforms, drafts),
+    num_read = drafts_to_read(num_draft, K)
+    sampled = num_read if greedy is None else np.where(greedy, np.minimum(num_read, 0), num_read)
+    raise_if_any(
+        count_problems("num_draft", num_draft, K),
+        token_problems("draft", drafts, num_read, sampled),
+        () if q is None else distribution_problems("q", q, *_dense_rows(sampled, K)),
+        distribution_problems("p", p, *_dense_rows(num_read + 1, K + 1)),
+        uniform_problems(accept_uniforms, final_uniforms, sampled, greedy),
     )
 
 
 def check_greedy(draft: Ints, target_argmax: Ints, num_draft: Ints) -> None:
     """Raise InputError listing all that is wrong with the inputs of `verify_greedy`."""
-    B, K = _batch_shape(draft)
-    _raise_if_any(
-        _form_problems("draft", draft, (B, K), "iu"),
-        _form_problems("target_argmax", target_argmax, (B, K + 1), "iu"),
-        _form_problems("num_draft", num_draft, (B,), "iu"),
-    )
-    drafts = _drafts_to_read(num_draft, K)
-    _raise_if_any(
-        _num_draft_problems(num_draft, K),
-        _negative_id_problems("draft", draft, drafts),
-        _negative_id_problems("target_argmax", target_argmax, drafts + 1),
+    B, K = batch_shape("draft", draft)
+    arrays: list[Form] = [
+        ("draft", draft, (B, K), "iu"),
+        ("target_argmax", target_argmax, (B, K + 1), "iu"),
+        ("num_draft", num_draft, (B,), "iu"),
+    ]
+    raise_if_any(form_problems(arrays, "draft [B, K]"))
+    num_read = drafts_to_read(num_draft, K)
+    raise_if_any(
+        count_problems("num_draft", num_draft, K),
+        _negative_id_problems("draft", draft, num_read),
+        _negative_id_problems("target_argmax", target_argmax, num_read + 1),
     )
 
 
-def _batch_shape(draft: Ints) -> tuple[int, int]:
+def batch_shape(name: str, draft: Ints) -> tuple[int, int]:
     """[B, K], which the draft decides: every other shape is judged against it."""
     if draft.ndim != 2:
-        raise invalid("draft", "shape", draft.shape, "must be [B, K]: a row per request, a column per position")
+        raise invalid(name, "shape", draft.shape, "must be [B, K]: a row per request, a column per position")
     return draft.shape
 
 
-def _raise_if_any(*groups: Iterator[Problem]) -> None:
+def raise_if_any(*groups: Iterator[Problem] | tuple[()]) -> None:
+    """Raise InputError with all the problems, if there are any."""
     problems = [problem for group in groups for problem in group]
     if problems:
         raise InputError(problems)
 
 
-def _form_problems(name: str, array: Ints | Floats, shape: tuple[int, ...], kinds: str) -> Iterator[Problem]:
-    if array.shape != shape:
-        yield Problem(name, "shape", str(array.shape), f"must be {shape}, to fit draft [B, K] and p [B, K+1, V]")
-    if array.dtype.kind not in kinds:
-        wanted = "integers" if kinds == "iu" else "floating-point numbers"
-        yield Problem(name, "dtype", str(array.dtype), f"must be {wanted}; convert it first")
+def call_forms(
+    B: int, K: int, greedy: Bools | None, accept_uniforms: Floats | None, final_uniforms: Floats | None
+) -> list[Form]:
+    """The shapes and types due to the optional arguments that are given."""
+    forms: list[Form] = [] if greedy is None else [("greedy", greedy, (B,), "b")]
+    if accept_uniforms is not None and final_uniforms is not None:
+        forms += [
+            ("accept_uniforms", np.asarray(accept_uniforms), (B, K), "f"),
+            ("final_uniforms", np.asarray(final_uniforms), (B,), "f"),
+        ]
+    return forms
 
 
-def _drafts_to_read(num_draft: Ints, K: int) -> Int64s:
+def form_problems(arrays: list[Form], fitting: str) -> Iterator[Problem]:
+    """Arrays of another shape or type than due."""
+    for name, array, shape, kinds in arrays:
+        if array.shape != shape:
+            yield Problem(name, "shape", str(array.shape), f"must be {shape}, to fit {fitting}")
+        if array.dtype.kind not in kinds:
+            yield Problem(name, "dtype", str(array.dtype), f"must be {KINDS[kinds]}; convert it first")
+
+
+def drafts_to_read(num_draft: Ints, K: int) -> Int64s:
     """num_draft as int64, and -1 where it is out of range: of such a row nothing can be said."""
-    drafts = num_draft.astype(np.int64)
+    num_read = num_draft.astype(np.int64)
     # Judged by the number as given: a large unsigned one wraps around when converted.
-    drafts[(num_draft < 0) | (num_draft > K)] = -1
-    return drafts
+    num_read[(num_draft < 0) | (num_draft > K)] = -1
+    return num_read
 
 
-def _num_draft_problems(num_draft: Ints, K: int) -> Iterator[Problem]:
+def count_problems(name: str, num_draft: Ints, K: int) -> Iterator[Problem]:
+    """Rows with fewer than no drafts, or more than fit."""
     bad = np.flatnonzero((num_draft < 0) | (num_draft > K))
-    yield from located("num_draft", bad, None, num_draft[bad], f"must be from 0 to K = {K}")
+    size = "K" if name == "num_draft" else "N"
+    yield from located(name, {"b": np.arange(len(num_draft))}, bad, num_draft[bad], f"must be from 0 to {size} = {K}")
 
 
-def _draft_problems(draft: Ints, q: Floats, drafts: Int64s) -> Iterator[Problem]:
-    b, i = np.nonzero(np.arange(draft.shape[1]) < drafts[:, None])
-    token = draft[b, i]
-    V = q.shape[2]
+def token_problems(name: str, drafts: Drafts, num_read: Int64s, sampled: Int64s) -> Iterator[Problem]:
+    """Drafted ids that are none, and ids that q cannot have given.
+
+    Args:
+        name: what to call the ids.
+        drafts: the drafts.
+        num_read: ids to look at in each row, shape [B].
+        sampled: of how many of them q is looked at, shape [B].
+    """
+    position = np.arange(drafts.draft.shape[1])
+    b, i = np.nonzero(position < num_read[:, None])
+    token, V = drafts.draft[b, i], drafts.p.shape[-1]
     outside = (token < 0) | (token >= V)
-    remedy = f"must be from 0 to V - 1 = {V - 1}; shorten num_draft if the position holds no draft"
-    yield from located("draft", b[outside], i[outside], token[outside], remedy)
-    b, i, token = b[~outside], i[~outside], token[~outside]
-    impossible = q[b, i, token] == 0
+    bad = np.flatnonzero(outside)
+    count = "num_draft" if name == "draft" else "num_nodes"
+    remedy = f"must be from 0 to V - 1 = {V - 1}; shorten {count} if the position holds no draft"
+    yield from located(name, {"b": b, "i": i}, bad, token[bad], remedy)
+    judged = ~outside & (i < sampled[b])
+    b, i, token = b[judged], i[judged], token[judged]
+    bad = np.flatnonzero(drafts.q_of(b, i, token) == 0)
     remedy = "was drafted although q gives it probability 0; pass the q that the drafts were sampled from"
-    yield from located("draft", b[impossible], i[impossible], token[impossible], remedy)
+    yield from located(name, {"b": b, "i": i}, bad, token[bad], remedy)
 
 
-def _uniform_problems(
-    accept_uniforms: Floats | None, final_uniforms: Floats | None, drafts: Int64s
+def uniform_problems(
+    accept_uniforms: Floats | None, final_uniforms: Floats | None, sampled: Int64s, greedy: Bools | None
 ) -> Iterator[Problem]:
+    """Uniforms outside [0, 1) among those that will be read."""
     if accept_uniforms is None or final_uniforms is None:
         return
+    accept, final = np.asarray(accept_uniforms), np.asarray(final_uniforms)
     # Written so that NaN counts as outside.
-    read = np.arange(accept_uniforms.shape[1]) < drafts[:, None]
-    b, i = np.nonzero(read & ~((accept_uniforms >= 0) & (accept_uniforms < 1)))
-    yield from located("accept_uniforms", b, i, accept_uniforms[b, i], "must be in [0, 1)")
-    bad = np.flatnonzero(~((final_uniforms >= 0) & (final_uniforms < 1)))
-    yield from located("final_uniforms", bad, None, final_uniforms[bad], "must be in [0, 1)")
+    b, i = np.nonzero((np.arange(accept.shape[1]) < sampled[:, None]) & ~((accept >= 0) & (accept < 1)))
+    yield from located("accept_uniforms", {"b": b, "i": i}, np.arange(len(b)), accept[b, i], "must be in [0, 1)")
+    drawn = np.ones(len(final), dtype=np.bool_) if greedy is None else ~greedy
+    bad = np.flatnonzero(drawn & ~((final >= 0) & (final < 1)))
+    yield from located("final_uniforms", {"b": np.arange(len(final))}, bad, final[bad], "must be in [0, 1)")
+
+
+def _dense_rows(num_read: Int64s, width: int) -> tuple[tuple[Ints, ...], dict[str, Ints]]:
+    """The first num_read[b] rows of each b, as an index into a dense table and as places."""
+    b, i = np.nonzero(np.arange(width) < num_read[:, None])
+    return (b, i), {"b": b, "i": i}
 
 
 def _negative_id_problems(name: str, ids: Ints, num_read: Int64s) -> Iterator[Problem]:
     b, i = np.nonzero((ids < 0) & (np.arange(ids.shape[1]) < num_read[:, None]))
-    yield from located(name, b, i, ids[b, i], "must be a token id, 0 or more")
+    yield from located(name, {"b": b, "i": i}, np.arange(len(b)), ids[b, i], "must be a token id, 0 or more")

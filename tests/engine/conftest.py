@@ -49,7 +49,7 @@ def make_serving(
     kv_tokens=1_000_000,
     decode_only=False,
     drafter=EAGLE3,
-    greedy=False,
+    rule="token",
     seed=1,
     replication=0,
     cost=None,
@@ -58,11 +58,12 @@ def make_serving(
     longest = len(conditional)
     speculator = Speculator(
         PositionAcceptance(conditional, 8, stream(seed, "distributions")),
-        greedy=greedy,
+        rule=rule,
         seed=seed,
         replication=replication,
         num_slots=min(max_num_seqs, len(lengths.prompt)),
         num_positions=int(lengths.output.max()) + longest,
+        max_draft_tokens=longest,
     )
     return Serving(
         max_num_seqs=max_num_seqs,

@@ -8,15 +8,23 @@ from hypothesis import strategies as st
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.engine.run import serve_closed_loop
 from specsim.engine.speculator import Speculator
-from specsim.rng import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, request_uniforms, stream
-from specsim.verification import verify_chain
+from specsim.rng import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, request_uniforms, round_uniforms, stream
+from specsim.verification import verify_block, verify_chain
 
 POSITIONS, LONGEST = 40, 4
+RULES = ["token", "block", "greedy"]
 
 
-def make_speculator(num_slots, *, greedy=False, num_positions=POSITIONS):
-    source = PositionAcceptance([0.7] * LONGEST, 8, stream(1, "distributions"))
-    return Speculator(source, greedy=greedy, seed=1, replication=0, num_slots=num_slots, num_positions=num_positions)
+def make_speculator(num_slots, *, rule="token", num_positions=POSITIONS, longest=LONGEST, source=None):
+    return Speculator(
+        source or PositionAcceptance([0.7] * longest, 8, stream(1, "distributions")),
+        rule=rule,
+        seed=1,
+        replication=0,
+        num_slots=num_slots,
+        num_positions=num_positions,
+        max_draft_tokens=longest,
+    )
 
 
 def verified(speculator, rows):
@@ -28,16 +36,16 @@ def verified(speculator, rows):
 @given(
     st.lists(st.tuples(st.integers(0, POSITIONS - LONGEST), st.integers(0, LONGEST)), min_size=1, max_size=8),
     st.randoms(use_true_random=False),
-    st.booleans(),
+    st.sampled_from(RULES),
 )
-def test_a_round_is_the_same_alone_and_in_any_batch(places, random, greedy):
+def test_a_round_is_the_same_alone_and_in_any_batch(places, random, rule):
     rows = [(request, position, drafts) for request, (position, drafts) in enumerate(places)]
     alone = {}
     for row in rows:
-        speculator = make_speculator(1, greedy=greedy)
+        speculator = make_speculator(1, rule=rule)
         speculator.admit(row[0])
         alone[row] = verified(speculator, [row])[0]
-    together = make_speculator(len(rows), greedy=greedy)
+    together = make_speculator(len(rows), rule=rule)
     for request in random.sample(range(len(rows)), len(rows)):
         together.admit(request)
     shuffled = random.sample(rows, len(rows))
@@ -48,7 +56,9 @@ def test_a_round_reads_the_uniforms_of_its_own_output_positions():
     """The speculator against the verifier on arrays cut by hand from the request's own table."""
     conditional = [0.3, 0.6, 0.9, 0.7]
     source = PositionAcceptance(conditional, 8, stream(1, "distributions"))
-    speculator = Speculator(source, greedy=False, seed=1, replication=2, num_slots=1, num_positions=POSITIONS)
+    speculator = Speculator(
+        source, rule="token", seed=1, replication=2, num_slots=1, num_positions=POSITIONS, max_draft_tokens=LONGEST
+    )
     speculator.admit(5)
     table = request_uniforms(1, 2, 5, POSITIONS)
     counts = []
@@ -67,9 +77,39 @@ def test_a_round_reads_the_uniforms_of_its_own_output_positions():
     assert len(set(counts)) > 2
 
 
-def test_a_slot_that_is_used_again_holds_the_new_requests_luck():
+def test_a_round_of_the_block_rule_reads_the_uniforms_of_its_own_start():
+    source = PositionAcceptance([0.7] * LONGEST, 8, stream(1, "distributions"))
+    speculator = make_speculator(1, rule="block")
+    speculator.admit(5)
+    final, rounds = request_uniforms(1, 0, 5, POSITIONS)[:, LANE_FINAL], round_uniforms(1, 0, 5, POSITIONS, LONGEST)
+    counts = []
+    for start in range(POSITIONS - LONGEST):
+        draft = source.propose(rounds[None, start, :, LANE_DRAFT])
+        _, num_out = verify_block(
+            draft,
+            *source.score(draft),
+            np.array([LONGEST]),
+            accept_uniforms=rounds[None, start, :, LANE_ACCEPT],
+            final_uniforms=final[start : start + 1],
+        )
+        counts += num_out.tolist()
+        assert verified(speculator, [(5, start, LONGEST)]) == num_out.tolist()
+    assert len(set(counts)) > 2
+
+
+def test_luck_of_blocks_does_not_depend_on_the_longest_draft():
+    source = PositionAcceptance([0.7] * LONGEST, 8, stream(1, "distributions"))
+    short, long = (make_speculator(1, rule="block", longest=K, source=source) for K in (LONGEST, 2 * LONGEST))
+    for speculator in (short, long):
+        speculator.admit(0)
+    for position in range(POSITIONS - LONGEST):
+        assert verified(short, [(0, position, LONGEST)]) == verified(long, [(0, position, LONGEST)])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_slot_that_is_used_again_holds_the_new_requests_luck(rule):
     rows = [(7, position, LONGEST) for position in range(30)]
-    fresh, used = make_speculator(1), make_speculator(1)
+    fresh, used = make_speculator(1, rule=rule), make_speculator(1, rule=rule)
     for request in (3, 4, 5):
         used.admit(request)
         used.release(request)
@@ -78,8 +118,9 @@ def test_a_slot_that_is_used_again_holds_the_new_requests_luck():
     assert [verified(fresh, [row]) for row in rows] == [verified(used, [row]) for row in rows]
 
 
-def test_luck_does_not_depend_on_how_long_outputs_can_be():
-    short, long = make_speculator(1), make_speculator(1, num_positions=10 * POSITIONS)
+@pytest.mark.parametrize("rule", RULES)
+def test_luck_does_not_depend_on_how_long_outputs_can_be(rule):
+    short, long = make_speculator(1, rule=rule), make_speculator(1, rule=rule, num_positions=10 * POSITIONS)
     for speculator in (short, long):
         speculator.admit(0)
     for position in range(POSITIONS - LONGEST):
@@ -102,11 +143,11 @@ def rounds_of(records, request):
 
 
 @pytest.mark.parametrize("decode_only", [True, False])
-@pytest.mark.parametrize("greedy", [True, False])
-def test_rounds_of_a_request_are_the_same_at_every_concurrency(serving, lengths, decode_only, greedy):
+@pytest.mark.parametrize("rule", RULES)
+def test_rounds_of_a_request_are_the_same_at_every_concurrency(serving, lengths, decode_only, rule):
     pairs = lengths(*[(5 + i, 20 + 3 * i) for i in range(16)])
     runs = [
-        serve_closed_loop(serving(pairs, decode_only=decode_only, greedy=greedy), pairs, concurrency)
+        serve_closed_loop(serving(pairs, decode_only=decode_only, rule=rule), pairs, concurrency)
         for concurrency in (1, 3, 8)
     ]
     for request in range(16):

@@ -23,7 +23,7 @@ def cases(draw):
         "max_num_batched_tokens": draw(st.integers(1, 64)),
         "kv_tokens": longest + draw(st.integers(0, 100)),
         "decode_only": draw(st.booleans()),
-        "greedy": draw(st.booleans()),
+        "rule": draw(st.sampled_from(["token", "block", "greedy"])),
         "seed": draw(st.integers(0, 1000)),
     }
 

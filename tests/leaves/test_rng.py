@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specsim.rng import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, NUM_LANES, request_uniforms, stream
+from specsim.rng import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, NUM_LANES, request_uniforms, round_uniforms, stream
 
 N = 40_000
 ADDRESSES = [
@@ -69,3 +69,19 @@ def test_neighbouring_positions_are_uncorrelated():
     lanes = request_uniforms(3, 0, 0, N)
     for lane in lanes.T:
         assert abs(np.corrcoef(lane[:-1], lane[1:])[0, 1]) < 4 / np.sqrt(N - 1)
+
+
+def test_round_tables_begin_with_those_of_fewer_starts_and_shorter_drafts():
+    table = round_uniforms(1, 2, 3, 20, 6)
+    assert table.shape == (20, 6, 2)
+    np.testing.assert_array_equal(table[:7, :4], round_uniforms(1, 2, 3, 7, 4))
+    assert round_uniforms(1, 2, 3, 20, 0).shape == (20, 0, 2)
+
+
+def test_uniforms_of_rounds_are_independent_of_each_other_and_of_those_of_positions():
+    positions, rounds = request_uniforms(3, 0, 1, N), round_uniforms(3, 0, 1, N, 3)
+    lanes = np.concatenate([positions.T, rounds.reshape(N, -1).T, round_uniforms(3, 0, 2, N, 1)[:, 0].T])
+    assert lanes.min() >= 0
+    assert lanes.max() < 1
+    assert np.abs(lanes.mean(axis=1) - 0.5).max() < 4 * np.sqrt(1 / 12 / N)
+    assert np.abs(np.corrcoef(lanes) - np.eye(len(lanes))).max() < 4 / np.sqrt(N)

@@ -1,4 +1,4 @@
-"""The statistical proof: verify_chain passes both tests, and each wrong verifier fails the one made for it."""
+"""The proof: the verifiers pass every test, each mutant fails those that are made for it, and the tests have power."""
 
 import subprocess
 import sys
@@ -7,32 +7,34 @@ import numpy as np
 import pytest
 
 from specsim.verification import prove
+from specsim.verification.keyed import neighbour_chi_square_limit
 from specsim.verification.losslessness import (
     NUM_TOKENS,
     START,
     MarkovPair,
     expected_tokens,
     joint_chi_square_limit,
+    one_hot_drafter,
     random_markov_pair,
+    reversed_drafter,
 )
-from specsim.verification.mutants import LAW_BREAKERS
+from specsim.verification.mutants import MUTANTS
 from specsim.verification.proof import NUM_CHECKS
-
-JOINT, COUNT = "joint law, chi-square (63 df)", "tokens per round, standard errors"
+from specsim.verification.trials import EXACT, JOINT, TOKENS, TRIALS
 
 
 @pytest.fixture(scope="module")
 def proof():
-    """The proof at full size, and the calls of its progress callback."""
+    """The quick proof, and the calls of its progress callback."""
     seen = []
-    checks = prove(seed=2, progress=lambda *call: seen.append(call))
+    checks = prove(seed=2, quick=True, progress=lambda *call: seen.append(call))
     return checks, seen
 
 
 @pytest.fixture(scope="module")
-def statistic(proof):
+def by_name(proof):
     checks, _ = proof
-    return {(check.verifier, check.test): check.statistic for check in checks}
+    return {(check.verifier, check.test): check for check in checks}
 
 
 def test_every_check_comes_out_as_it_should(proof):
@@ -46,28 +48,43 @@ def test_progress_is_reported_after_each_check(proof):
     assert len(checks) == NUM_CHECKS
 
 
-def test_the_joint_law_of_verify_chain_is_the_targets(statistic):
-    assert statistic["verify_chain", JOINT] < 103.5
-    assert statistic["verify_chain", COUNT] < 4
+def test_there_are_enough_mutants_and_each_has_a_name_of_its_own():
+    assert len({mutant.name for mutant in MUTANTS}) == len({mutant.verify for mutant in MUTANTS}) == len(MUTANTS) >= 40
 
 
-@pytest.mark.parametrize(("name", "mutant"), LAW_BREAKERS)
-def test_every_law_breaker_fails_the_joint_law_by_far(statistic, name, mutant):
-    assert statistic[name, JOINT] > 1000
+@pytest.mark.parametrize(("mutant", "test"), [(mutant, test) for mutant in MUTANTS for test in mutant.killed_by])
+def test_each_mutant_is_killed_by_the_tests_named_with_it(by_name, mutant, test):
+    assert test in TRIALS
+    check = by_name[mutant.name, test]
+    assert check.observed == check.expected == "fail"
 
 
-def test_the_missing_bonus_fails_only_the_token_count(statistic):
-    assert statistic["missing bonus", JOINT] < 103.5
-    assert statistic["missing bonus", COUNT] > 100
+def test_a_borrowed_token_residual_shows_in_the_exact_law_alone(by_name):
+    assert by_name["block: token residual borrowed", EXACT].statistic > 0
+    assert ("block: token residual borrowed", JOINT) not in by_name
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_quick_proof_has_the_power_for_any_models(seed):
-    assert all(check.passed for check in prove(seed, quick=True))
+def test_a_missing_bonus_costs_tokens_and_leaves_the_law_right(by_name):
+    (mutant,) = (mutant for mutant in MUTANTS if mutant.name == "missing bonus")
+    assert TRIALS[EXACT].statistic(mutant.verify, "token", None) == 0
+    assert by_name["missing bonus", TOKENS].statistic > 50
 
 
-def test_the_limit_is_the_tabulated_quantile():
+def test_keys_decide(by_name):
+    for right in ("verify_chain, keyed by position", "verify_block, keyed by round"):
+        assert by_name[right, JOINT].statistic < joint_chi_square_limit()
+    for wrong in ("verify_block, keyed by position", "draft uniforms judge", "accept uniforms draw"):
+        assert by_name[wrong, JOINT].statistic > 1.5 * joint_chi_square_limit()
+
+
+@pytest.mark.parametrize(("seed", "quick"), [(0, True), (3, False)])
+def test_the_proof_has_the_power_for_any_models(seed, quick):
+    assert [check for check in prove(seed, quick=quick) if not check.passed] == []
+
+
+def test_the_limits_are_the_tabulated_quantiles():
     assert joint_chi_square_limit() == pytest.approx(103.44, abs=0.005)
+    assert neighbour_chi_square_limit() == pytest.approx(37.70, abs=0.005)
 
 
 def test_random_models_keep_rare_sequences_countable():
@@ -84,6 +101,13 @@ def test_expected_tokens_for_one_overlap_everywhere():
     np.testing.assert_allclose(expected_tokens(pair), np.tile([1, 1.7, 2.19, 2.533], (5, 1)))
 
 
+def test_expected_tokens_of_the_toy():
+    """K = 2, p = (1/3, 2/3), q = (2/3, 1/3), on two of four tokens: 10/9 and 11/9 drafts (see test_exact_law)."""
+    pair = MarkovPair(np.tile([1 / 3, 2 / 3, 0, 0], (5, 1)), np.tile([2 / 3, 1 / 3, 0, 0], (5, 1)))
+    np.testing.assert_allclose(expected_tokens(pair, "token")[:, 2], 1 + 10 / 9)
+    np.testing.assert_allclose(expected_tokens(pair, "block")[:, 2], 1 + 11 / 9)
+
+
 def test_expected_tokens_by_enumeration():
     pair = random_markov_pair(np.random.default_rng(1))
     overlap = np.minimum(pair.target, pair.drafter)
@@ -94,6 +118,20 @@ def test_expected_tokens_by_enumeration():
             overlap[context, x] * overlap[x, y] * overlap[y, z] for x in range(4) for y in range(4) for z in range(4)
         )
         np.testing.assert_allclose(expected_tokens(pair)[context], np.cumsum([1, one, two, three]))
+
+
+@pytest.mark.parametrize("drafter", [lambda pair: pair, reversed_drafter])
+def test_blocks_never_expect_fewer_tokens_and_equal_ones_for_one_draft(drafter):
+    for seed in range(20):
+        pair = drafter(random_markov_pair(np.random.default_rng(seed)))
+        token, block = expected_tokens(pair, "token"), expected_tokens(pair, "block")
+        np.testing.assert_allclose(token[:, :2], block[:, :2])
+        assert (block[:, 2:] > token[:, 2:]).all()
+
+
+def test_blocks_gain_nothing_where_no_draft_was_sampled():
+    pair = one_hot_drafter(random_markov_pair(np.random.default_rng(3)))
+    np.testing.assert_allclose(expected_tokens(pair, "block"), expected_tokens(pair, "token"))
 
 
 def test_importing_the_verifiers_loads_nothing_heavy():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from specsim.errors import InputError
-from specsim.verification import verify_chain, verify_greedy
+from specsim.verification import verify_block, verify_chain, verify_greedy
 from specsim.verification.rows import row_sum_tolerance
 
 B, K, V = 3, 2, 4
@@ -108,6 +108,31 @@ def test_randomness_comes_from_exactly_one_source(sources, found):
     for validate in (True, False):
         with pytest.raises(InputError, match=f"randomness is {found}: give either rng, or both"):
             verify_chain(**inputs, validate=validate)
+
+
+def test_what_greedy_rows_and_drafts_that_were_not_sampled_leave_unread_is_not_judged():
+    inputs = good_inputs() | {"greedy": np.array([True, False, False])}
+    inputs["q"][0] = inputs["accept_uniforms"][0] = inputs["final_uniforms"][0] = np.nan
+    for verify in (verify_chain, verify_block):
+        verify(**inputs)
+        verify(**inputs | {"q": None})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"greedy": np.array([True, False])}, r"greedy: shape is \(2,\): must be \(3,\)"),
+        ({"greedy": np.array([1, 0, 0])}, r"greedy: dtype is int64: must be booleans"),
+        ({"q": None} | with_entry("draft", (0, 1), 4), r"draft: \(b=0, i=1\) is 4: must be from 0 to V - 1 = 3"),
+        ({"greedy": np.ones(3, bool)} | with_entry("draft", (0, 1), -1), r"draft: \(b=0, i=1\) is -1: must be from 0"),
+        ({"greedy": np.ones(3, bool)} | with_entry("p", (0, 1), 0.5), r"p: \(b=0, i=1\) is 2.0: is the sum"),
+    ],
+)
+def test_the_rest_of_them_is(change, message):
+    for verify in (verify_chain, verify_block):
+        with pytest.raises(InputError, match=message) as caught:
+            verify(**{**good_inputs(), **change})
+        assert len(caught.value.problems) == 1
 
 
 def test_padding_is_not_judged():

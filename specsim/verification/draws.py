@@ -1,0 +1,55 @@
+"""Drawing tokens from weights by inverse cumulative sums, and putting a result together.
+
+Knows nothing of why a token is drawn from these weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from specsim.verification.arrays import Emitted, Float64s, Int64s, Ints
+
+# Rows are turned into cumulative sums this many entries at a time (half a megabyte), so that a large vocabulary is
+# worked on in cache.
+_ENTRIES_AT_A_TIME = 1 << 16
+
+
+def parts(num_rows: int, V: int) -> list[slice]:
+    """The slices in which num_rows rows of V entries are worked on."""
+    size = max(1, _ENTRIES_AT_A_TIME // max(V, 1))
+    return [slice(first, first + size) for first in range(0, num_rows, size)]
+
+
+def draw_rows(weights_of: Callable[[Int64s], Float64s], uniforms: Float64s, V: int) -> Int64s:
+    """One token for each row b of the batch, drawn from the weights weights_of(b); shape [B].
+
+    Args:
+        weights_of: weights [len(b), V] of the rows b.
+        uniforms: in [0, 1), shape [B].
+        V: the vocabulary.
+    """
+    rows, token = np.arange(len(uniforms)), np.empty(len(uniforms), dtype=np.int64)
+    for part in parts(len(rows), V):
+        token[part] = draw(weights_of(rows[part]), uniforms[part])
+    return token
+
+
+def draw(weights: Float64s, uniforms: Float64s) -> Int64s:
+    """The first index of each row whose cumulative weight exceeds u times the total, so never one of weight zero."""
+    cumulative = weights.cumsum(axis=1)
+    total = cumulative[:, -1]
+    # u·total can round up to the total where the total is subnormal; stay below it, or nothing would exceed it.
+    threshold = np.minimum(uniforms * total, np.nextafter(total, 0.0))
+    token: Int64s = (cumulative > threshold[:, None]).argmax(axis=1)
+    return token
+
+
+def assemble(draft: Ints, accepted: Int64s, token: Ints) -> Emitted:
+    """The first accepted drafts of each row, then its token, then -1; and how many tokens that makes."""
+    B, K = draft.shape
+    out = np.full((B, K + 1), -1, dtype=np.int64)
+    np.copyto(out[:, :K], draft, where=np.arange(K) < accepted[:, None], casting="same_kind")
+    out[np.arange(B), accepted] = token
+    return out, accepted + 1

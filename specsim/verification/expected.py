@@ -1,0 +1,47 @@
+"""How many tokens a rule yields on average: what is left to chance after the drafts is averaged away.
+
+Given a draft, P(i drafts or more are kept) is the product of min(1, p/q) under the token rule and w_i under the block
+rule (see `block_rule`), so a mean over sampled drafts needs no accept uniforms and has little noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from specsim.verification.arrays import Float64s, Floats, Ints, RuleName
+from specsim.verification.block_rule import prefix_weights
+from specsim.verification.drafts import Drafts, dense
+
+
+def keeping_probability(
+    draft: Ints, q: Floats | None, p: Floats, num_draft: Ints, rule: RuleName = "token"
+) -> Float64s:
+    """P(i + 1 drafts or more are kept | the draft) for each position, 0 in padding; shape [B, K].
+
+    Args:
+        draft, q, p, num_draft: as for `verify_chain`.
+        rule: which verifier keeps them.
+    """
+    drafts = dense(np.asarray(draft), q, np.asarray(p), np.asarray(num_draft))
+    return prefix_weights(drafts)[:, 1:] if rule == "block" else _token_products(drafts)
+
+
+def mean_tokens(
+    draft: Ints, q: Floats | None, p: Floats, num_draft: Ints, rule: RuleName = "token"
+) -> tuple[float, float]:
+    """Tokens per verify over these drafts, which must have been sampled from q, and its standard error.
+
+    Args:
+        draft, q, p, num_draft: as for `verify_chain`, with two rows or more.
+        rule: which verifier keeps them.
+    """
+    tokens = 1 + keeping_probability(draft, q, p, num_draft, rule).sum(axis=1)
+    return float(tokens.mean()), float(tokens.std(ddof=1) / np.sqrt(len(tokens)))
+
+
+def _token_products(drafts: Drafts) -> Float64s:
+    b, i = drafts.live().nonzero()
+    token = drafts.draft[b, i]
+    ratio = np.zeros(drafts.draft.shape)
+    ratio[b, i] = np.minimum(1.0, drafts.p_of(b, i, token) / drafts.q_of(b, i, token))
+    return np.cumprod(ratio, axis=1, dtype=np.float64)

@@ -1,0 +1,54 @@
+"""One call for rows at temperature 0 and rows that sample: each kind goes through its own rule.
+
+Knows nothing of how a rule decides, and checks no inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from specsim.verification.arrays import Bools, Emitted, Float64s, Floats, Ints, Outcome
+from specsim.verification.drafts import Drafts
+from specsim.verification.draws import assemble
+from specsim.verification.greedy import greedy_rule
+
+Rule: TypeAlias = Callable[[Drafts, Float64s, Float64s], Outcome]
+
+
+def verified(
+    drafts: Drafts,
+    rule: Rule,
+    greedy: Bools | None,
+    rng: np.random.Generator | None,
+    accept_uniforms: Floats | None,
+    final_uniforms: Floats | None,
+) -> Emitted:
+    """What a verifier returns: the outcome of the rule, or of the greedy rule in greedy rows, put together."""
+    accept, final = uniforms_for(drafts.draft, rng, accept_uniforms, final_uniforms)
+    if greedy is None:
+        return assemble(drafts.draft, *rule(drafts, accept, final))
+    return assemble(drafts.draft, *mixed(drafts, rule, greedy, accept, final))
+
+
+def mixed(drafts: Drafts, rule: Rule, greedy: Bools, accept: Float64s, final: Float64s) -> Outcome:
+    """The outcome of the greedy rule in greedy rows and of the other rule in the others."""
+    accepted, token = np.empty((2, len(greedy)), dtype=np.int64)
+    sampled, best = np.flatnonzero(~greedy), np.flatnonzero(greedy)
+    accepted[sampled], token[sampled] = rule(drafts.take(sampled), accept[sampled], final[sampled])
+    accepted[best], token[best] = greedy_rule(drafts.take(best))
+    return accepted, token
+
+
+def uniforms_for(
+    draft: Ints,
+    rng: np.random.Generator | None,
+    accept_uniforms: Floats | None,
+    final_uniforms: Floats | None,
+) -> tuple[Float64s, Float64s]:
+    """The accept uniforms [B, K] and final uniforms [B], drawn in this order where a generator is given."""
+    if rng is not None:
+        return rng.random(draft.shape), rng.random(len(draft))
+    return np.asarray(accept_uniforms, np.float64), np.asarray(final_uniforms, np.float64)
