@@ -34,10 +34,9 @@ class Metric(NamedTuple):
 
 
 THROUGHPUT = Metric("output tokens/s")
-SERVED = Metric("requests/s")
 METRICS = (
     THROUGHPUT,
-    SERVED,
+    Metric("requests/s"),
     Metric("goodput [requests/s]"),
     Metric("within SLO [%]", 100),
     *(Metric(f"{name} {part} [ms]", 1e3) for name in ("TTFT", "TPOT", "ITL", "E2E") for part in ("p50", "p90", "p99")),
@@ -55,11 +54,14 @@ class LoadResult:
         num_draft_tokens: draft length of the speculating arm.
         values: draft length (0: none) → [replications, len(METRICS)] in the metrics' units.
         records: draft length → the records of replication 0.
+        sending_share: draft length → time over which requests arrived / time until all were served, mean of runs. Well
+            below 1 in an open loop when the server does not keep up.
     """
 
     num_draft_tokens: int
     values: dict[int, Floats]
     records: dict[int, RunRecords]
+    sending_share: dict[int, float]
 
     def interval(self, num_draft_tokens: int, metric: Metric) -> Interval:
         """A metric's mean over replications with its 95 % interval."""
@@ -88,8 +90,9 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
             simulation.lengths_checked(scenario.workload.num_requests, k, replication)
     values: dict[int, Floats] = {}
     records: dict[int, RunRecords] = {}
+    sending_share: dict[int, float] = {}
     for k in arms:
-        rows = []
+        rows, shares = [], []
         for replication in range(replications):
             run = simulation.run(
                 scenario.workload.load,
@@ -98,10 +101,14 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
                 replication=replication,
             )
             records.setdefault(k, run)
+            shares.append(
+                float(np.ptp(run.requests.arrival) / (run.requests.finish.max() - run.requests.arrival.min()))
+            )
             rows.append(_row(run, scenario.workload.load, scenario.slo))
             progress(1 / (len(arms) * replications))
         values[k] = np.array(rows) * [metric.scale for metric in METRICS]
-    return LoadResult(drafted, values, records)
+        sending_share[k] = float(np.mean(shares))
+    return LoadResult(drafted, values, records, sending_share)
 
 
 def _row(run: RunRecords, load: object, slo: SLO) -> list[float]:

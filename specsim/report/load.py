@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from specsim.analysis.intervals import Interval
-from specsim.planner.compare import METRICS, SERVED, THROUGHPUT, LoadResult
+from specsim.planner.compare import METRICS, THROUGHPUT, LoadResult
 from specsim.records import PARTS
 from specsim.report.folder import Writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
@@ -23,7 +23,7 @@ from specsim.schema.load import Inputs
 from specsim.schema.scenario import Scenario
 from specsim.schema.workload import ClosedLoop, Load
 
-KEEPS_UP = 0.8  # of the rate offered; ramp and tail of a finite run cost a server that keeps up less than the rest
+KEEPS_UP = 0.8  # share of a run over which requests arrive; what follows is the last ones' own latency, or a queue
 
 
 def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
@@ -58,12 +58,12 @@ def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
     if isinstance(load, ClosedLoop):
         return []
     warnings = []
-    for k in result.values:
-        served, arm = result.interval(k, SERVED).estimate, f"With {draft_tokens(k)}" if k else "Without speculation"
-        if served < KEEPS_UP * load.rate:
+    for k, share in result.sending_share.items():
+        if share < KEEPS_UP:
+            arm = f"With {draft_tokens(k)}" if k else "Without speculation"
             warnings.append(
-                f"{arm} only {served:.3g} of {load.rate:.3g} requests/s are served: the queue, and with it every "
-                "latency, grows as long as requests arrive."
+                f"{arm} the server does not keep up: serving the requests took {1 / share:.2f} times as long as sending "
+                "them. The queue, and with it every latency, grows as long as requests arrive."
             )
     return warnings
 

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import specsim
+
 COMMANDS = ("curve", "simulate", "theory", "prove", "list", "schema", "quantiles", "doctor")
 HEAVY = ("numpy", "scipy", "pandas", "matplotlib", "pydantic", "yaml", "simpy")
 
@@ -42,3 +44,7 @@ def test_help_imports_nothing_heavy(arguments):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert done.stderr.splitlines()[-1] == "loaded: []"
+
+
+def test_the_version(command):
+    assert command("--version")[:2] == (0, f"specsim {specsim.__version__}\n")

@@ -50,3 +50,16 @@ def test_an_unknown_device(command):
     code, _, err = command("theory", "--device", "h100")
     assert code == 2
     assert "did you mean 'h100-pcie' or 'h100-sxm'?" in err
+
+
+def test_a_cost_that_is_no_number(command):
+    for cost in ("inf", "nan"):
+        code, out, err = command("theory", "--draft-cost", cost)
+        assert (code, out) == (2, "")
+        assert "--draft-cost" in err
+
+
+def test_certain_and_free_drafts_have_no_best_length(command):
+    code, out, _ = command("theory", "--alpha", "1", "--gamma", "4", "--draft-cost", "0")
+    assert code == 0
+    assert "every further draft token gains" in out.splitlines()[0]

@@ -51,19 +51,16 @@ def test_all_reduce_is_as_wrong_as_its_profile_states(kernels, hardware, device,
 @pytest.mark.parametrize(
     ("file", "device", "median", "p90"),
     [
-        # one set for three stacks: 4.5/12.7 % for a fit to this stack alone, 3-5/10-15 % between stacks
-        ("thin_gemm_h100_vllm_bfloat16.csv", "h100-sxm", 0.045 + 0.05, 0.15),
-        # fitted to this stack: 4.8/14.4 %, on the full table
-        ("thin_gemm_a100_sglang_bfloat16.csv", "a100-sxm-80gb", 0.06, 0.16),
+        ("thin_gemm_h100_vllm_bfloat16.csv", "h100-sxm", 0.073, 0.134),
+        ("thin_gemm_a100_sglang_bfloat16.csv", "a100-sxm-80gb", 0.052, 0.156),
     ],
 )
-def test_matrix_products_are_within_their_fits_error(kernels, file, device, median, p90):
+def test_matrix_products_are_as_wrong_as_their_profile_states(kernels, file, device, median, p90):
     table = pd.read_csv(kernels / file)
     table = table[(2 * table.n * table.k >= LARGE_WEIGHTS) & (table.m <= MOST_ROWS)]
     rates = device_rates(read_device(device), ideal=False)
     modelled = pd.Series(0.0, index=table.index)
     for (outputs, inputs), rows in table.groupby(["n", "k"]):
         modelled[rows.index] = sum(linear_time([Linear(inputs, outputs)], rows.m.to_numpy(), rates))
-    found = median_and_p90(modelled, table.latency_ms * 1e-3)
-    assert found[0] < median
-    assert found[1] < p90
+    # the statements are rounded to a tenth of a percent
+    np.testing.assert_allclose(median_and_p90(modelled, table.latency_ms * 1e-3), (median, p90), atol=0.0006)

@@ -1,8 +1,8 @@
 """Validation: the published vLLM step times of Llama-3.1-8B on an H100, by batch and EAGLE draft length.
 
-Contexts are not stated with the table; 150 to 300 tokens are plausible, and every one of them has to do. The host times
-of the engine profile were read off this very table, so this checks the sum, not a prediction. Errors seen: median 2.2
-to 3.8 %, worst 5.6 to 10.3 % (batch 64 without drafts), all on the low side.
+Contexts are not stated with the table; 150 to 300 tokens are plausible, and one of them has to explain every row. The
+host times of the engine profile were read off this very table, so this checks the sum, not a prediction. Largest errors
+seen: 7.4 % at 150 tokens, 5.7 % at 200, 2.5 % at 300, nearly all on the low side.
 """
 
 import numpy as np
@@ -22,10 +22,8 @@ MEASURED_MS = {
     (32, 3): 10.78,
     (64, 3): 13.16,
 }
-# most of a step is matrix products, and their profile states a 90th-percentile error of 12.7 % for this stack
-WORST = 0.127
-# authors of such tables state 5 % between jobs
-MEDIAN = 0.05
+# what the authors of such tables state between jobs
+BETWEEN_JOBS = 0.05
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +33,10 @@ def simulation():
     return Simulation(load_scenario("llama3.1-8b-h100-eagle3", [drafter, acceptance]))
 
 
-@pytest.mark.parametrize("context", [150, 200, 300])
-def test_step_times_are_within_the_profiles_stated_error(simulation, context):
+def largest_error(simulation, context):
     modelled = [1e3 * decode_step(simulation, batch, k, context).seconds for batch, k in MEASURED_MS]
-    errors = np.abs(np.array(modelled) / np.array(list(MEASURED_MS.values())) - 1)
-    assert errors.max() < WORST
-    assert np.median(errors) < MEDIAN
+    return np.abs(np.array(modelled) / np.array(list(MEASURED_MS.values())) - 1).max()
+
+
+def test_one_plausible_context_explains_every_step(simulation):
+    assert min(largest_error(simulation, context) for context in (150, 200, 250, 300)) < BETWEEN_JOBS

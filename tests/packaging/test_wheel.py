@@ -21,7 +21,7 @@ def wheel(tmp_path_factory) -> Path:
         copy(ROOT / part, source / part)
     arguments = ["-m", "pip", "wheel", "--no-deps", "--disable-pip-version-check", "--wheel-dir", built, source]
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=300)
-    if "hatchling" in done.stderr and done.returncode:
+    if "No matching distribution found for hatchling" in done.stderr:
         pytest.skip("needs hatchling, which cannot be fetched here")
     assert done.returncode == 0, done.stderr
     (file,) = built.glob("specsim_llm-*.whl")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from specsim.planner.compare import METRICS, simulate_load
-from specsim.report.load import load_answer, load_files, load_table
+from specsim.report.load import load_answer, load_files, load_table, saturation
 from specsim.schema.load import load_scenario
 
 SHORT = (
@@ -93,3 +93,14 @@ def test_provenance_names_versions_sources_and_files(tmp_path):
 def test_extreme_rates(rate):
     inputs, result = loaded(f"workload.load={{kind: poisson, rate: {rate}}}")
     assert "nan" not in load_answer(inputs.scenario, result)
+
+
+@pytest.mark.parametrize(("rate", "arms"), [("1000 requests/s", 2), ("1 requests/s", 0)])
+def test_a_rate_that_cannot_be_served_is_said(rate, arms):
+    """Twelve requests in an instant take far longer than 12 ms; at one a second the server is idle in between."""
+    inputs, result = loaded(f"workload.load={{kind: poisson, rate: {rate}}}", "run.replications=4")
+    assert len(saturation(inputs.scenario, result)) == arms
+
+
+def test_a_closed_loop_is_never_called_saturated():
+    assert saturation(loaded()[0].scenario, loaded()[1]) == []
