@@ -62,8 +62,8 @@ def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
         if share < KEEPS_UP:
             arm = f"With {draft_tokens(k)}" if k else "Without speculation"
             warnings.append(
-                f"{arm} the server does not keep up: serving the requests took {1 / share:.2f} times as long as sending "
-                "them. The queue, and with it every latency, grows as long as requests arrive."
+                f"{arm} the server does not keep up: serving the requests took {1 / share:.2f} times as long as "
+                "sending them. The queue, and with it every latency, grows as long as requests arrive."
             )
     return warnings
 
