@@ -3,7 +3,7 @@
 import pytest
 
 from specsim.costs.linear import Linear
-from specsim.costs.passes import drafter_shape, target_shape
+from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.schema.load import read_model
 from specsim.schema.speculation import DraftModel, EagleHead
 
@@ -23,7 +23,7 @@ def test_an_eagle_head_fuses_on_every_pass_and_borrows_the_lm_head():
     assert shape.linears[0] == Linear(2 * H, H)
     assert sum(linear.weights for linear in shape.linears) == layer + 2 * H * H
     assert shape.head == Linear(H, V)
-    assert shape.fusion is None
+    assert shape.fusion == ()
     assert shape.resident_parameters == layer + 2 * H * H
 
 
@@ -32,7 +32,7 @@ def test_an_eagle3_head_fuses_three_states_apart_and_has_its_own_small_lm_head()
     layer = 2 * H * (H + 2 * KV) + H * H + 3 * H * MLP
     assert sum(linear.weights for linear in shape.linears) == layer
     assert shape.head == Linear(H, DRAFT_V)
-    assert shape.fusion == Linear(3 * H, H)
+    assert shape.fusion == (Linear(3 * H, H),)
     assert shape.resident_parameters == layer + 3 * H * H + H * DRAFT_V
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from specsim.costs.memory import memory_plan
-from specsim.costs.passes import drafter_shape, kv_bytes_per_token, target_shape
+from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.errors import InfeasibleError
 from specsim.schema.load import read_engine, read_model
 from specsim.schema.speculation import EagleHead
@@ -20,9 +20,9 @@ def vllm():
 
 def test_kv_bytes_of_a_llama_8b_token(llama_8b, llama_70b):
     """Two (key, value) x 32 layers x 8 heads x 128 x 2 bytes; the 70B has 80 layers of the same heads."""
-    assert kv_bytes_per_token(target_shape(llama_8b, 1)) == 131072
-    assert kv_bytes_per_token(target_shape(llama_8b, 4)) == 32768
-    assert kv_bytes_per_token(target_shape(llama_70b, 1)) == 327680
+    assert target_shape(llama_8b, 1).kv_bytes_per_token == 131072
+    assert target_shape(llama_8b, 4).kv_bytes_per_token == 32768
+    assert target_shape(llama_70b, 1).kv_bytes_per_token == 327680
 
 
 def test_llama_8b_on_an_h100(h100, vllm, llama_8b):

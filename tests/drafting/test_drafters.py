@@ -63,10 +63,12 @@ def test_nothing_runs_where_nobody_wants_a_draft(drafter):
 def test_prompt_chunks_join_the_first_pass_without_logits():
     chunk = {"tokens": 64, "sequences": 1, "context_tokens": 100, "query_context": attended(64, 100)}
     assert passes(EAGLE3, (2,), (1,), (10,), **chunk) == [
-        Pass(65, 1, 2, 110, 10 + attended(64, 100), fused_tokens=65),
+        Pass(65, 1, 2, 110, 10 + attended(64, 100), fused_tokens=65, prompt_query_context=attended(64, 100)),
         Pass(1, 1, 1, 11, 11),
     ]
-    assert passes(EAGLE3, (), (), (), **chunk) == [Pass(64, 0, 1, 100, attended(64, 100), fused_tokens=64)]
+    assert passes(EAGLE3, (), (), (), **chunk) == [
+        Pass(64, 0, 1, 100, attended(64, 100), fused_tokens=64, prompt_query_context=attended(64, 100))
+    ]
 
 
 def test_a_draft_model_has_computed_all_but_what_the_verifier_added():
