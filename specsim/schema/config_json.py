@@ -29,6 +29,7 @@ GATED_FAMILIES = (
 TWO_MATRIX_FAMILIES = ("gpt_neox", "starcoder2", "phi", "nemotron")  # those that use the same keys as Llama
 QUERY_KEY_NORM_FAMILIES = ("qwen3", "qwen3_moe", "qwen3_next", "qwen3_5", "gemma3")
 
+MOST_LAYERS = 1000
 LAYER_TYPES = ("full_attention", "sliding_attention", "linear_attention")
 NUMBER_TYPES = ("bfloat16", "float16")
 
@@ -138,6 +139,9 @@ def _check_types(filled: dict[str, Any]) -> None:
         value = filled.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise ValueError(f"{key} must be a whole number, not {value!r}")
+    layers = filled.get("num_hidden_layers")
+    if isinstance(layers, int) and layers > MOST_LAYERS:
+        raise ValueError(f"num_hidden_layers is {layers}; models of more than {MOST_LAYERS} layers are not supported")
     dense = filled.get("mlp_only_layers", [])
     if not isinstance(dense, list):
         raise ValueError(f"mlp_only_layers must be a list of layers, not {dense!r}")

@@ -98,6 +98,9 @@ def test_half_of_the_layers_of_gpt_oss_see_128_tokens():
     ("extra", "what"),
     [
         ({"num_experts": 8}, "num_experts_per_tok is missing"),
+        ({"num_hidden_layers": 10**30}, "more than 1000 layers"),
+        ({"mlp_only_layers": 3}, "mlp_only_layers must be a list"),
+        ({"first_k_dense_replace": "3"}, "first_k_dense_replace must be a whole number"),
         ({"kv_lora_rank": 512}, "MLA.*qk_rope_head_dim, qk_nope_head_dim, v_head_dim"),
         ({"text_config": {"hidden_size": 64, "linear_rank": 8}}, "'linear_rank'"),
         ({"layer_types": ["linear_attention", "full_attention"]}, "linear attention needs linear_num_key_heads"),
