@@ -72,7 +72,7 @@ def test_a_window_frees_the_pool_and_a_whole_cache_does_not(h100, vllm, llama_8b
 
 
 def test_speculating_multiplies_the_states_of_linear_layers(vllm):
-    """Three drafts keep four states to go back to; each of Qwen3.5-35B-A3B is worth 3145 tokens of 20,480 bytes."""
+    """Three drafts keep four states to go back to; each of Qwen3.5-35B-A3B is worth 3144 tokens of 20,480 bytes."""
     plan = memory_plan(read_device("h200"), vllm, target_shape(read_model("qwen3.5-35b-a3b")), None, where="")
     state = 30 * (32 * 128 * 128 * 4 + 3 * 8192 * 2)
     assert plan.kv_bytes_per_token == 20480
