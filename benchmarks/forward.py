@@ -8,7 +8,8 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from specsim.costs.passes import PassCost, target_shape
+from specsim.costs.passes import PassCost
+from specsim.costs.shapes import target_shape
 from specsim.forward import Pass, attended
 from specsim.schema import catalogue
 from specsim.schema.load import read_device, read_model

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specsim.forward import Pass
-from specsim.schema.speculation import DraftModel, EagleHead
+from specsim.schema.speculation import BlockParallelHead, Drafter, DraftModel, EagleHead, MedusaHeads, MTPLayers
 
 Ints = NDArray[np.int64]
 
@@ -32,25 +33,29 @@ class PromptWork:
 NO_PROMPTS = PromptWork()
 
 
-def catch_up_tokens(drafter: DraftModel | EagleHead, num_accepted: Ints, num_draft: Ints) -> Ints:
+def catch_up_tokens(drafter: Drafter, num_accepted: Ints, num_draft: Ints) -> Ints:
     """Tokens of the last round that the drafter has not computed itself, per request.
 
     A draft model has drafted (and so computed) all but the token the verifier added, plus the last draft where every
-    draft survived. An EAGLE head recomputes the whole round, since only now are the target's hidden states known.
+    draft survived. What reads the target's hidden states takes in the whole round, since only now are they known;
+    Medusa heads read the last of them only.
     """
-    if isinstance(drafter, EagleHead):
-        return num_accepted + 1
-    every_draft_survived: Ints = ((num_accepted == num_draft) & (num_draft > 0)).astype(np.int64)
-    return 1 + every_draft_survived
+    match drafter:
+        case EagleHead() | MTPLayers() | BlockParallelHead():
+            return num_accepted + 1
+        case MedusaHeads():
+            return np.ones_like(num_accepted)
+        case DraftModel():
+            every_draft_survived: Ints = ((num_accepted == num_draft) & (num_draft > 0)).astype(np.int64)
+            return 1 + every_draft_survived
+        case _:
+            assert_never(drafter)
 
 
 def draft_passes(
-    drafter: DraftModel | EagleHead, num_draft: Ints, catch_up: Ints, context: Ints, prompts: PromptWork = NO_PROMPTS
+    drafter: Drafter, num_draft: Ints, catch_up: Ints, context: Ints, prompts: PromptWork = NO_PROMPTS
 ) -> Iterator[Pass]:
     """The passes that propose ``num_draft`` tokens per request, and that take in the step's prompt tokens.
-
-    The first pass catches up; each later one adds a token to the requests that still want one, so the longest draft
-    decides how many passes run.
 
     Args:
         drafter: which kind.
@@ -61,13 +66,42 @@ def draft_passes(
     """
     first = num_draft > 0
     wanted, queries, keys = num_draft[first], catch_up[first], context[first]
+    match drafter:
+        case DraftModel() | EagleHead() | MTPLayers():
+            fuses = isinstance(drafter, EagleHead) and drafter.generation == "eagle3"
+            yield from _one_token_a_pass(wanted, queries, keys, prompts, fuses=fuses)
+        case MedusaHeads():
+            if len(wanted):
+                yield Pass(len(wanted), len(wanted), len(wanted), 0, 0)
+        case BlockParallelHead():
+            yield from _one_block(drafter.block_size, wanted, queries, keys, prompts)
+        case _:
+            assert_never(drafter)
+
+
+def _one_token_a_pass(wanted: Ints, queries: Ints, keys: Ints, prompts: PromptWork, *, fuses: bool) -> Iterator[Pass]:
+    """The first pass catches up; each later one adds a token to the requests that still want one.
+
+    So the longest draft decides how many passes run.
+    """
     tokens = int(queries.sum()) + prompts.tokens
     if tokens:
         pairs = int((queries * keys - queries * (queries - 1) // 2).sum()) + prompts.query_context
         reads = int(keys.sum()) + prompts.context_tokens
-        fused = tokens if isinstance(drafter, EagleHead) and drafter.generation == "eagle3" else 0
-        yield Pass(tokens, len(wanted), len(wanted) + prompts.sequences, reads, pairs, fused)
+        sequences, fused = len(wanted) + prompts.sequences, tokens if fuses else 0
+        yield Pass(tokens, len(wanted), sequences, reads, pairs, fused, prompts.query_context)
     for position in range(1, int(wanted.max(initial=0))):
         active = keys[wanted > position]
         reads = int(active.sum()) + position * len(active)
         yield Pass(len(active), len(active), len(active), reads, reads)
+
+
+def _one_block(block: int, wanted: Ints, queries: Ints, keys: Ints, prompts: PromptWork) -> Iterator[Pass]:
+    """Every token of the block sees the whole context and the whole block.
+
+    Tokens that the target has computed, prompts among them, only become keys and values.
+    """
+    fused = int(queries.sum()) + prompts.tokens
+    if fused:
+        reads = int(keys.sum()) + block * len(wanted)
+        yield Pass(block * len(wanted), int(wanted.sum()), len(wanted), reads, block * reads, fused)

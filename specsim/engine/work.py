@@ -45,4 +45,5 @@ def target_pass(table: RequestTable, decodes: Decodes, prompts: PromptWork, fini
         sequences=len(requests) + prompts.sequences,
         context_tokens=int(keys.sum()) + prompts.context_tokens,
         query_context=int((queries * keys - num_draft * queries // 2).sum()) + prompts.query_context,
+        prompt_query_context=prompts.query_context,
     )

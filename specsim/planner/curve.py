@@ -44,7 +44,7 @@ class CurveResult:
     points: pd.DataFrame
     closed_form: pd.DataFrame
     crossings: dict[int, Crossings]
-    free_batch: dict[int, int]
+    free_batch: dict[int, int | None]
     notes: tuple[str, ...] = ()
 
     @property
@@ -140,6 +140,12 @@ def _notes(simulation: Simulation) -> Iterator[str]:
         yield (
             f"Acceptance is stated for {measured} positions; positions {measured + 1} to {longest_draft} hold the last "
             "conditional value."
+        )
+    stages = inputs.scenario.deployment.pipeline_parallel
+    if stages > 1:
+        yield (
+            f"One batch passes through the {stages} pipeline stages at a time; engines overlap up to {stages}, so "
+            "throughputs are lower bounds."
         )
     lengths, positions = simulation.lengths(LENGTH_SAMPLE, replication=0), inputs.drafter.max_position_embeddings
     longest = int((lengths.prompt + lengths.output).max())

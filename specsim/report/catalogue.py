@@ -8,6 +8,7 @@ from rich.table import Table
 
 from specsim.schema import catalogue, documents, layers
 from specsim.schema.load import read_device, read_engine, read_model
+from specsim.schema.model import ModelConfig
 
 Row = tuple[str, ...]
 
@@ -43,10 +44,15 @@ def _engines() -> Iterator[Row]:
 def _models() -> Iterator[Row]:
     for name in catalogue.names("model"):
         model = read_model(name)
-        heads = f"{model.num_attention_heads}/{model.num_key_value_heads}"
+        heads = f"{model.num_attention_heads}/{'latent' if model.kv_lora_rank else model.num_key_value_heads}"
         vocabulary = f"{model.logits_size} of {model.vocab_size}" if model.draft_vocab_size else str(model.vocab_size)
-        parameters = "head" if model.num_hidden_layers == 1 else f"{model.num_parameters / 1e9:.2f} B"
+        parameters = "head" if model.num_hidden_layers == 1 else _size(model)
         yield name, parameters, str(model.num_hidden_layers), heads, vocabulary
+
+
+def _size(model: ModelConfig) -> str:
+    active = f", {model.active_parameters / 1e9:.1f} B active" if model.num_experts else ""
+    return f"{model.num_parameters / 1e9:.2f} B{active}"
 
 
 def _scenarios() -> Iterator[Row]:

@@ -15,6 +15,7 @@ from specsim.report.folder import Writer, bytes_writer, table_writer, text_write
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
 from specsim.schema.load import Inputs
+from specsim.schema.speculation import Drafter, MedusaHeads, MTPLayers
 from specsim.schema.workload import FixedLengths, QuantileLengths
 
 
@@ -62,7 +63,7 @@ def subtitle(inputs: Inputs) -> str:
         traffic = f"{lengths.prompt_tokens} tokens in, {lengths.output_tokens} out"
     else:
         traffic = f"lengths of {Path(lengths.table if isinstance(lengths, QuantileLengths) else lengths.file).stem}"
-    models = f"{_name(deployment.target)} with {_name(speculation.drafter.model)}"
+    models = f"{_name(deployment.target)} with {_drafter(speculation.drafter)}"
     how = ", ideal" if deployment.ideal else ""
     return f"{models} on {devices}{how}; {traffic}{', decode only' if workload.decode_only else ''}"
 
@@ -71,3 +72,14 @@ def _name(reference: str) -> str:
     """A catalogue name, or the folder of a config.json, which people name after the model."""
     path = Path(reference)
     return path.parent.name or path.stem if path.name == "config.json" else path.name.removesuffix(".json")
+
+
+def _drafter(drafter: Drafter) -> str:
+    """What drafts, in a title's words."""
+    match drafter:
+        case MTPLayers():
+            return "its MTP layer"
+        case MedusaHeads():
+            return f"{drafter.num_heads} Medusa heads"
+        case _:
+            return _name(drafter.model)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from specsim.schema.base import AscendingBatches, AscendingDraftLengths, Count, Flag, Input
+from specsim.schema.quantisation import Matrices, WeightFormat
 from specsim.schema.speculation import Speculation
 from specsim.schema.workload import SLO, Workload
 
@@ -17,11 +18,23 @@ class Deployment(Input):
     device: str
     """Catalogue name (`specsim list hardware`) or path of a device file."""
     num_devices: Count = 1
-    """Devices in the server; all are used by tensor parallelism."""
+    """Devices in the server; all are used: tensor_parallel times pipeline_parallel."""
     tensor_parallel: Count = 1
-    """Devices that share one copy of the target model."""
+    """Devices that share each matrix of the target model."""
+    expert_parallel: Count = 1
+    """Of those, groups among which whole experts are spread; 1 splits every expert among all."""
+    expert_exchange: Literal["all_reduce", "all_to_all"] = "all_reduce"
+    """all_reduce: every device has every token and adds up; all_to_all: tokens travel to their experts and back."""
+    pipeline_parallel: Count = 1
+    """Stages of consecutive layers. One batch passes through them at a time: batches are not overlapped yet."""
     target: str
     """Catalogue name (`specsim list models`) or path of the target's Hugging Face config.json."""
+    weight_format: WeightFormat | None = None
+    """Format of the target's matrices; by default what its config.json states, else bf16."""
+    quantised_matrices: Matrices = "all"
+    """Which matrices `weight_format` is about: all of a layer's, or those of MLPs and experts alone."""
+    kv_format: Literal["bf16", "fp8"] = "bf16"
+    """Format of the KV cache, of the target's and the drafter's."""
     engine: str
     """Catalogue name or path of an engine profile."""
     ideal: Flag = False

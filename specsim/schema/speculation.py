@@ -7,10 +7,20 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from specsim.schema.acceptance import Acceptance
-from specsim.schema.base import Input, Number
+from specsim.schema.base import Count, Input, Number
+from specsim.schema.quantisation import WeightFormat
 
 
-class DraftModel(Input):
+class _Loaded(Input):
+    """A drafter that brings weights."""
+
+    weight_format: WeightFormat | None = None
+    """Format of its matrices; by default what its config.json states, else bf16."""
+    tensor_parallel: Count | None = None
+    """Devices that share it (vLLM's draft_tensor_parallel_size); by default as many as share the target."""
+
+
+class DraftModel(_Loaded):
     """A smaller model of the same tokenizer that drafts one token per forward pass."""
 
     kind: Literal["draft_model"]
@@ -20,7 +30,7 @@ class DraftModel(Input):
     """none: the vocabularies are the same; prefix: same token ids, one of them padded to a larger size."""
 
 
-class EagleHead(Input):
+class EagleHead(_Loaded):
     """A one-layer head that drafts from the target's hidden states."""
 
     kind: Literal["eagle"]
@@ -32,7 +42,35 @@ class EagleHead(Input):
     """d2t: the head scores a smaller vocabulary and ships the table that maps its ids to the target's."""
 
 
-Drafter = Annotated[DraftModel | EagleHead, Field(discriminator="kind")]
+class MTPLayers(_Loaded):
+    """The target's own MTP layer, run once per draft token (beyond the first, the same layer again)."""
+
+    kind: Literal["mtp"]
+
+
+class MedusaHeads(_Loaded):
+    """Heads that each score one position ahead from the target's last hidden state, in one pass, without a cache."""
+
+    kind: Literal["medusa"]
+    num_heads: Annotated[int, Field(ge=1, le=64, strict=True)]
+    """Heads that are loaded; all run on every pass, whatever the draft length."""
+    num_layers: Count = 1
+    """Residual blocks of each head."""
+
+
+class BlockParallelHead(_Loaded):
+    """A head that proposes a whole block in one pass over layers that see the target's states (DFlash, DSpark)."""
+
+    kind: Literal["block_parallel"]
+    model: str
+    """Catalogue name or path of the head's config.json."""
+    block_size: Annotated[int, Field(ge=1, le=64, strict=True)]
+    """Tokens that the pass computes for each request, whatever the draft length."""
+    fused_layers: Count
+    """Layers of the target whose hidden states are fused (5 in DFlash's published heads)."""
+
+
+Drafter = Annotated[DraftModel | EagleHead | MTPLayers | MedusaHeads | BlockParallelHead, Field(discriminator="kind")]
 
 
 class StaticPolicy(Input):
