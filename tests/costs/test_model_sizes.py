@@ -5,7 +5,8 @@ import pytest
 from specsim.schema import catalogue, documents
 from specsim.schema.load import read_model
 
-TARGETS = sorted(name for name in catalogue.names("model") if not name.startswith("eagle"))
+# heads are no whole models, and of Apertus 1.5 the text part alone has no published count
+TARGETS = sorted(name for name in catalogue.names("model") if not name.startswith(("eagle", "apertus")))
 
 
 @pytest.mark.parametrize(
