@@ -24,7 +24,8 @@ def validate(
         typer.Option(help="Scenario that rows are laid over: it says what a row leaves empty."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="One replication, smallest and largest load of each curve only.")
+        bool,
+        typer.Option("--quick", help="A rough look: one short run each at the smallest and largest load of a curve."),
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the page, the figure and the tables.")] = None,
     force: ForceOption = False,
@@ -50,52 +51,39 @@ def validate(
     from specsim.report.accuracy import accuracy_files
     from specsim.report.folder import refuse_existing, write_folder
     from specsim.report.steps import step_sentences, step_table
-    from specsim.report.validation import (
-        Validation,
-        best_length_table,
-        break_even_table,
-        not_simulated_table,
-        sweep_table,
-        validation_sentences,
-    )
+    from specsim.report.validation import Validation, validation_sentences
+    from specsim.report.validation_tables import validation_tables
     from specsim.schema import catalogue
     from specsim.schema.measurements import read_measurements
     from specsim.schema.steps import read_steps
 
-    everything = measurements is None and not steps
-    points_name = "published" if everything else measurements
-    step_names = catalogue.names("steps") if everything else steps or []
+    if measurements is None and not steps:
+        measurements, steps = "published", catalogue.names("steps")
     if out:
         refuse_existing(out, force=force)
-    here = [Path.cwd()]
-    paths = {name: catalogue.find("steps", name, here, where="--steps", path="") for name in step_names}
-    priced = {
-        path.stem: price_steps(read_steps(path), where=str(path), scenario=scenario) for path in paths.values()
-    }
-    found, sentences = None, []
-    if points_name:
-        path = catalogue.find("measurements", points_name, here, where="--measurements", path="")
-        rows = read_measurements(path)
-        with progress_bar(f"simulating {path.stem}") as progress:
+    here, found, sentences = [Path.cwd()], None, list[str]()
+    files = [catalogue.find("steps", name, here, where="--steps", path="") for name in steps or ()]
+    priced = {file.stem: price_steps(read_steps(file), where=str(file), scenario=scenario) for file in files}
+    names = list(priced)
+    if measurements:
+        file = catalogue.find("measurements", measurements, here, where="--measurements", path="")
+        rows, names = read_measurements(file), [file.stem, *names]
+        with progress_bar(f"simulating {file.stem}") as progress:
             results = simulate_points(
-                rows, where=str(path), scenario=scenario, quick=quick, jobs=jobs, progress=progress
+                rows, where=str(file), scenario=scenario, quick=quick, jobs=jobs, progress=progress
             )
         found = Validation(results)
-        sentences = validation_sentences(found)
+        sentences += validation_sentences(found)
     sentences += step_sentences(priced)
-    source = ", ".join([*([Path(points_name).stem] if points_name else []), *priced])
+    if quick and found:
+        sentences.append("A quick look: short runs, one of each, at the smallest and the largest load of each curve.")
     if out:
-        write_folder(out, accuracy_files(found, priced, sentences, source, date.today()), force=force)
+        write_folder(out, accuracy_files(found, priced, sentences, names, date.today()), force=force)
     screen = console()
     screen.print(sentences[0], style="bold", markup=False, soft_wrap=True)
     for sentence in sentences[1:]:
         screen.print(sentence, markup=False, soft_wrap=True)
-    tables = [] if found is None else [sweep_table, break_even_table, best_length_table, not_simulated_table]
-    for make in tables:
-        table = make(found)
-        if table.row_count:
-            screen.print(table)
-    if priced:
-        screen.print(step_table(priced))
+    for table in [*(validation_tables(found) if found else ()), *([step_table(priced)] if priced else ())]:
+        screen.print(table)
     if out:
         screen.print(f"written to {out}/", markup=False, soft_wrap=True)

@@ -68,8 +68,8 @@ def _draw_parity(axes: Axes, groups: list[tuple[str, str, pd.DataFrame]]) -> Non
     line = np.array([low, high])
     axes.fill_between(line, line * (1 - TOLERANCE), line * (1 + TOLERANCE), color=GREY, alpha=0.15, linewidth=0)
     axes.plot(line, line, color=INK, linewidth=1.2)
-    for axis in (axes.axvline, axes.axhline):
-        axis(1.0, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)))
+    for through_one in (axes.axvline, axes.axhline):
+        through_one(1.0, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)))
     for name, colour, rows in groups:
         _points(axes, rows["measured_speedup"], rows["predicted_speedup"], rows, colour, name)
     axes.set_xscale("log")
@@ -83,7 +83,7 @@ def _draw_parity(axes: Axes, groups: list[tuple[str, str, pd.DataFrame]]) -> Non
     axes.set_aspect("equal")
     axes.set_xlabel("measured speedup")
     axes.set_ylabel("predicted speedup")
-    axes.legend(loc="upper left", title="source", handletextpad=0.2)
+    axes.legend(loc="lower right", handletextpad=0.2)
 
 
 def _draw_errors(axes: Axes, groups: list[tuple[str, str, pd.DataFrame]]) -> None:

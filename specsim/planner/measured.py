@@ -113,7 +113,12 @@ def _speculation(row: Measurement) -> tuple[str, ...]:
         acceptance = {"kind": "profile", "basis": "marginal", "values": row.acceptance}
     elif row.acceptance_length is not None:
         length, drafts = row.acceptance_length, row.num_draft_tokens
-        acceptance = {"kind": "mean_length", "mean_acceptance_length": length, "num_draft_tokens": drafts, "shape": SHAPE}
+        acceptance = {
+            "kind": "mean_length",
+            "mean_acceptance_length": length,
+            "num_draft_tokens": drafts,
+            "shape": SHAPE,
+        }
     if acceptance:
         stated.append(f"speculation.acceptance={json.dumps({**acceptance, 'source': row.citation})}")
     if row.temperature is not None:

@@ -146,7 +146,7 @@ def _curve(points: Iterable[Compared], key: Callable[[Compared], float]) -> _Cur
         at.append(value)
         measured.append(np.exp(np.mean([np.log(point.row.measured_speedup or np.nan) for point in same])))
         uncertainty.append(max(point.row.uncertainty for point in same))
-        simulated.append(np.mean([point.speedup for point in same], axis=0))
+        simulated.append(np.mean([point.speedup for point in same if point.speedup is not None], axis=0))
     return _Curve(at, np.array(measured), np.array(uncertainty), np.array(simulated).T)
 
 
@@ -184,4 +184,3 @@ def best_lengths(sweeps: Iterable[SweepErrors]) -> tuple[BestLength, ...]:
             lost = 1 - float(speedups[chosen] / speedups[best])
             found.append(BestLength(sweep.name, load, lengths[best], lengths[chosen], lost))
     return tuple(found)
-

@@ -5,7 +5,6 @@ Nothing is fitted here: a row's settings lie over a base scenario, and the profi
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from specsim.simulation import Simulation
 
 Floats = NDArray[np.float64]
 REPLICATIONS = 3
+QUICK_REQUESTS = (16, 4)  # at most this many requests, or this many per request in flight, where a run has to be quick
 
 # what a benchmark client computes of a run; ramp and tail are in all of them
 METRICS: dict[Metric, Callable[[RunRecords, RunMetrics], float]] = {
@@ -85,18 +85,20 @@ def validate(
         rows: of one table.
         where: the table, for messages.
         scenario: what rows are laid over; without it each row has to say everything itself.
-        quick: one replication, and of each sweep and draft length the smallest and the largest load only.
+        quick: one replication of a shorter run, at the smallest and the largest load of each sweep and draft length.
         jobs: processes; None for one per processor.
         progress: told of finished work.
 
     Raises:
         InputError: when not one arm can be simulated.
     """
-    wanted = _ends(rows) if quick else list(rows)
+    wanted = [_shorter(located) for located in _ends(rows)] if quick else list(rows)
     replications = 1 if quick else REPLICATIONS
     reasons, inputs = _prepared([located.row for located in wanted], scenario)
     if not inputs:
-        raise InputError(Problem(where, "", "", f"no row can be simulated: {reason}") for reason in sorted(set(reasons.values())))
+        raise InputError(
+            Problem(where, "", "", f"no row can be simulated: {reason}") for reason in sorted(set(reasons.values()))
+        )
     runs = _run_all(inputs, replications, jobs or os.cpu_count() or 1, progress)
     return tuple(_compared(located, runs, reasons) for located in wanted)
 
@@ -109,6 +111,14 @@ def _ends(rows: Sequence[Located]) -> list[Located]:
     return [r for r in rows if r.row.load in (min(of := loads[r.row.sweep, r.row.num_draft_tokens]), max(of))]
 
 
+def _shorter(located: Located) -> Located:
+    """The same point with fewer requests; its ramp and tail then weigh more than in the benchmark."""
+    least, per_load = QUICK_REQUESTS
+    most = max(least, round(per_load * located.row.load))
+    number = min(located.row.num_requests or most, most)
+    return Located(located.line, located.row.model_copy(update={"num_requests": number}))
+
+
 def _arms(row: Measurement) -> dict[bool, Arm]:
     """The runs that a row compares, by whether they speculate; one that has no figure is needed for the speedup."""
     speculating = row.num_draft_tokens > 0 and (row.with_speculation or row.speedup)
@@ -116,7 +126,9 @@ def _arms(row: Measurement) -> dict[bool, Arm]:
     return {which: arm(row, speculating=which) for which, needed in ((False, plain), (True, speculating)) if needed}
 
 
-def _prepared(rows: Iterable[Measurement], scenario: str | None) -> tuple[dict[tuple[Arm, str], str], dict[Arm, Inputs]]:
+def _prepared(
+    rows: Iterable[Measurement], scenario: str | None
+) -> tuple[dict[tuple[Arm, str], str], dict[Arm, Inputs]]:
     """(why an arm of a row cannot be simulated, the inputs of the arms that can be)."""
     failed: dict[Arm, str] = {}
     reasons: dict[tuple[Arm, str], str] = {}
@@ -166,11 +178,16 @@ def run_arm(inputs: Inputs, num_draft_tokens: int, replications: int) -> Floats:
     """Every metric of every replication, [replications, METRICS]: all requests of the run, ramp and tail included."""
     simulation, workload = Simulation(inputs), inputs.scenario.workload
     # without drafts, fixed lengths under a closed loop leave nothing to chance
-    certain = num_draft_tokens == 0 and isinstance(workload.lengths, FixedLengths) and isinstance(workload.load, ClosedLoop)
+    certain = (
+        num_draft_tokens == 0 and isinstance(workload.lengths, FixedLengths) and isinstance(workload.load, ClosedLoop)
+    )
     rows = []
     for replication in range(1 if certain else replications):
         run = simulation.run(
-            workload.load, num_draft_tokens=num_draft_tokens, num_requests=workload.num_requests, replication=replication
+            workload.load,
+            num_draft_tokens=num_draft_tokens,
+            num_requests=workload.num_requests,
+            replication=replication,
         )
         metrics = summarise(run)
         rows.append([compute(run, metrics) for compute in METRICS.values()])
@@ -184,5 +201,3 @@ def _compared(located: Located, runs: dict[Arm, Floats], reasons: dict[tuple[Arm
     values = {which: runs[chosen][:, column] for which, chosen in arms.items() if (chosen, row.sweep) not in reasons}
     why = [reasons[chosen, row.sweep] for chosen in arms.values() if (chosen, row.sweep) in reasons]
     return Compared(line, row, values.get(False), values.get(True), tuple(dict.fromkeys(why)))
-
-

@@ -10,8 +10,8 @@ from specsim.figures.parity import parity_figure
 from specsim.figures.style import png_bytes
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.steps import Steps, step_rows, steps_frame
-from specsim.report.validation import (
-    Validation,
+from specsim.report.validation import Validation
+from specsim.report.validation_tables import (
     best_length_rows,
     break_even_rows,
     not_simulated_rows,
@@ -30,7 +30,7 @@ STEPS = ("table", "mode", "split", "steps", "median", "p90", "bias", "worst")
 
 
 def accuracy_files(
-    validation: Validation | None, steps: Steps, sentences: Sequence[str], source: str, today: date
+    validation: Validation | None, steps: Steps, sentences: Sequence[str], tables: Sequence[str], today: date
 ) -> Mapping[str, Writer]:
     """File name → what writes it.
 
@@ -38,13 +38,14 @@ def accuracy_files(
         validation: of serving points; None where only steps were asked for.
         steps: priced steps by table; empty where only points were asked for.
         sentences: the answer, as printed.
-        source: what was validated, in a few words.
+        tables: names of what was validated, serving points first.
         today: printed on the page; the tables carry no date.
     """
-    files = {"accuracy.md": text_writer(_page(validation, steps, sentences, source, today))}
+    files = {"accuracy.md": text_writer(_page(validation, steps, sentences, tables, today))}
     if validation:
         points = points_frame(validation)
-        figure = parity_figure(points, title=sentences[0].split("; worst")[0], subtitle=source)
+        subtitle = f"measurements: {tables[0]}; specsim {specsim.__version__}"
+        figure = parity_figure(points, title=sentences[0].split("; worst")[0], subtitle=subtitle)
         files |= {"accuracy.csv": table_writer(points), "accuracy.png": bytes_writer(png_bytes(figure))}
     if steps:
         files["accuracy_steps.csv"] = table_writer(steps_frame(steps))
@@ -52,11 +53,11 @@ def accuracy_files(
 
 
 def _page(
-    validation: Validation | None, steps: Steps, sentences: Sequence[str], source: str, today: date
+    validation: Validation | None, steps: Steps, sentences: Sequence[str], tables: Sequence[str], today: date
 ) -> str:
     parts = [
         "# Accuracy: predicted against measured",
-        f"Made by `specsim validate` on {today.isoformat()} with specsim {specsim.__version__}, from {source}.",
+        f"Made by `specsim validate` on {today.isoformat()}, specsim {specsim.__version__}, from {', '.join(tables)}.",
         "\n".join(f"- {sentence}" for sentence in sentences),
     ]
     if validation:
@@ -70,14 +71,14 @@ def _serving(validation: Validation) -> Iterator[str]:
     yield "![Predicted against measured speedup](accuracy.png)"
     yield "## Serving"
     yield PROTOCOL
-    yield "Errors are predicted / measured - 1: mean absolute, and in brackets the mean (bias). Every point: `accuracy.csv`."
+    yield "Errors are predicted / measured - 1: mean absolute, in brackets the mean (bias); each point: `accuracy.csv`."
     yield _table(SWEEPS, sweep_rows(validation))
     if validation.break_evens:
         yield "### Load at which speculation stops paying"
         yield (
-            "Between two measured loads the logarithm of the speedup is drawn straight in the logarithm of the load. The "
-            "measured interval is where the band of the stated uncertainty contains 1, the predicted one where the t band "
-            "over replications does. Same: they overlap, or lie within one step of the measured loads."
+            "Between two measured loads the logarithm of the speedup is drawn straight in the logarithm of the load. "
+            "The measured interval is where the band of the stated uncertainty contains 1, the predicted one where the "
+            "t band over replications does. Same: they overlap, or lie within one step of the measured loads."
         )
         yield _table(("sweep", "K", "measured", "predicted", "same"), break_even_rows(validation))
     if validation.best_lengths:

@@ -1,4 +1,4 @@
-"""Strict reading of a CSV whose rows are input models: every problem of every row at once. Knows no particular table."""
+"""Strict reading of a CSV whose rows are input models: every problem of every row at once. Knows no table."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ def _read_lines(path: Path) -> tuple[Sequence[str], list[Line]]:
     try:
         parsed = list(reader)
     except csv.Error as error:
-        raise InputError([Problem(str(path), f"line {kept[reader.line_num - 1][0]}", "", f"not CSV: {error}")]) from None
+        raise InputError(
+            [Problem(str(path), f"line {kept[reader.line_num - 1][0]}", "", f"not CSV: {error}")]
+        ) from None
     if not parsed:
         raise InputError([Problem(str(path), "", "", "is empty; write a header of column names and rows below it")])
     header = [name.strip() for name in parsed[0]]
