@@ -84,8 +84,11 @@ def refuse_contradictions(path: Path, found: Iterable[tuple[int, BaseModel, Cont
 
 
 def _cell(row: BaseModel, column: str) -> str:
+    """A cell as the file has it: several values stand apart by blanks."""
     value: Any = getattr(row, column, None)
-    return "" if value is None or value == () else repr(value)
+    if isinstance(value, tuple):
+        return repr(" ".join(map(str, value))) if value else ""
+    return "" if value is None else repr(value)
 
 
 def _read_lines(path: Path) -> tuple[Sequence[str], list[Line]]:
