@@ -24,7 +24,7 @@ def parity_figure(points: pd.DataFrame, *, title: str, subtitle: str) -> Figure:
 
     Args:
         points: one row per point with the columns sweep, split, load, num_draft_tokens, measured_speedup,
-            predicted_speedup and error_speedup; rows without a prediction are left out.
+            predicted_speedup and error_speedup; rows without a prediction are left out, and one is left at least.
         title: what was found, in one line.
         subtitle: what it was found for.
     """
@@ -43,7 +43,7 @@ def parity_figure(points: pd.DataFrame, *, title: str, subtitle: str) -> Figure:
 
 def _groups(known: pd.DataFrame) -> list[tuple[str, str, pd.DataFrame]]:
     """(name, colour, rows): sweeps whose names begin alike up to the first hyphen share a colour."""
-    family = known["sweep"].str.partition("-")[0]
+    family = known["sweep"].str.split("-").str[0]
     names = list(dict.fromkeys(family))
     colours = [COLOURS[i] if i < len(COLOURS) else GREY for i in range(len(names))]
     return [(name, colour, known[family == name]) for name, colour in zip(names, colours, strict=True)]
@@ -63,7 +63,7 @@ def _points(axes: Axes, x: pd.Series[float], y: pd.Series[float], rows: pd.DataF
 
 def _draw_parity(axes: Axes, groups: list[tuple[str, str, pd.DataFrame]]) -> None:
     columns = ["measured_speedup", "predicted_speedup"]
-    values = np.concatenate([rows[columns].to_numpy(dtype=float).ravel() for _, _, rows in groups] or [np.ones(1)])
+    values = np.concatenate([rows[columns].to_numpy(dtype=float).ravel() for _, _, rows in groups])
     low, high = 0.93 * min(values.min(), 1.0), 1.07 * max(values.max(), 1.0)
     line = np.array([low, high])
     axes.fill_between(line, line * (1 - TOLERANCE), line * (1 + TOLERANCE), color=GREY, alpha=0.15, linewidth=0)

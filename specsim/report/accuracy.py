@@ -8,6 +8,7 @@ from datetime import date
 import specsim
 from specsim.figures.parity import parity_figure
 from specsim.figures.style import png_bytes
+from specsim.planner.sweeps import with_speedup
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.steps import Steps, step_rows, steps_frame
 from specsim.report.validation import Validation
@@ -24,7 +25,7 @@ Each point is simulated as its benchmark ran it: the stated number of requests, 
 the stated concurrency (or arrivals at the stated rate), the token budget and sequence limit of each arm, and throughput
 as all output tokens over the wall time, so that ramp and tail count. Nothing is tuned per point: one device profile and
 one engine profile serve every sweep of a (device, engine). What the columns of the tables mean, and which points
-calibration may see, is in [measurements.md](measurements.md)."""
+calibration may see, is in `docs/measurements.md`."""
 SWEEPS = ("sweep", "", "simulated", "speedup", "worst point", "throughput without", "throughput with")
 STEPS = ("table", "mode", "split", "steps", "median", "p90", "bias", "worst")
 
@@ -44,9 +45,11 @@ def accuracy_files(
     files = {"accuracy.md": text_writer(_page(validation, steps, sentences, tables, today))}
     if validation:
         points = points_frame(validation)
-        subtitle = f"measurements: {tables[0]}; specsim {specsim.__version__}"
-        figure = parity_figure(points, title=sentences[0].split("; worst")[0], subtitle=subtitle)
-        files |= {"accuracy.csv": table_writer(points), "accuracy.png": bytes_writer(png_bytes(figure))}
+        files["accuracy.csv"] = table_writer(points)
+        if with_speedup(validation.results):
+            subtitle = f"measurements: {tables[0]}; specsim {specsim.__version__}"
+            figure = parity_figure(points, title=sentences[0].split("; worst")[0], subtitle=subtitle)
+            files["accuracy.png"] = bytes_writer(png_bytes(figure))
     if steps:
         files["accuracy_steps.csv"] = table_writer(steps_frame(steps))
     return files
@@ -68,7 +71,8 @@ def _page(
 
 
 def _serving(validation: Validation) -> Iterator[str]:
-    yield "![Predicted against measured speedup](accuracy.png)"
+    if with_speedup(validation.results):
+        yield "![Predicted against measured speedup](accuracy.png)"
     yield "## Serving"
     yield PROTOCOL
     yield "Errors are predicted / measured - 1: mean absolute, in brackets the mean (bias); each point: `accuracy.csv`."

@@ -109,7 +109,8 @@ def test_the_row_overrides_a_scenario_and_the_scenario_fills_the_row():
 
 
 def test_arms_without_speculation_are_the_same_whatever_drafts():
-    other = row(num_draft_tokens=5, acceptance=(), acceptance_length=2.0, use_drafter="{kind: draft_model, model: llama-3.2-1b}")
+    drafts = {"num_draft_tokens": 5, "acceptance": (), "acceptance_length": 2.0}
+    other = row(use_drafter="{kind: draft_model, model: llama-3.2-1b}", **drafts)
     assert arm(row(), speculating=False) == arm(other, speculating=False)
     assert arm(row(), speculating=True) != arm(other, speculating=True)
 

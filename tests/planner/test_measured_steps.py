@@ -5,7 +5,7 @@ import pytest
 from specsim.costs.passes import PassCost, target_shape
 from specsim.errors import InputError
 from specsim.forward import Pass, attended
-from specsim.planner.expected import decode_step
+from specsim.planner.expected import decode_step, tokens_per_verify
 from specsim.planner.steps import price_steps, step_seconds
 from specsim.schema.load import load_scenario, read_device, read_model
 from specsim.schema.steps import LocatedStep, Step
@@ -36,17 +36,8 @@ def priced(*rows, **options):
 @pytest.mark.parametrize("k", [0, 3, 5])
 @pytest.mark.parametrize("batch", [1, 64])
 def test_a_step_is_the_engines_decode_step(batch, k):
-    """The same step as the planner's closed form takes, whose acceptance of 2.5 tokens is the row's."""
-    simulation = Simulation(
-        load_scenario(
-            "llama3.1-8b-h100-eagle3",
-            ["speculation.acceptance={kind: mean_length, mean_acceptance_length: 2.5, num_draft_tokens: 3, shape: geometric}"]
-            if k == 3
-            else [],
-        )
-    )
-    from specsim.planner.expected import tokens_per_verify
-
+    """The step that the planner's closed form takes, told its mean tokens per verify."""
+    simulation = Simulation(load_scenario("llama3.1-8b-h100-eagle3"))
     length = tokens_per_verify(simulation, k)
     drafts = {"use_drafter": EAGLE3, "num_draft_tokens": k, "acceptance_length": length} if k else {}
     row = step(requests=batch, query_tokens=(1 + k,), context=(500 + k,), **drafts)

@@ -25,7 +25,8 @@ def test_each_problem_is_named_once(command, file, tmp_path, monkeypatch):
     assert (code, out) == (2, "")
     headline, *found = err.splitlines()
     expected = expected_problems(file)
-    assert headline == f"specsim: the input has to be corrected ({len(expected)} problem{'s'[: len(expected) > 1]}):", err
+    plural = "s" if len(expected) > 1 else ""
+    assert headline == f"specsim: the input has to be corrected ({len(expected)} problem{plural}):", err
     for fragments in expected:
         matching = [line for line in found if all(fragment in line for fragment in fragments)]
         assert len(matching) == 1, (fragments, found)

@@ -1,4 +1,4 @@
-"""The tables in hardware/measured/: read without complaint, cited, split honestly, and one profile per (device, engine)."""
+"""The tables in hardware/measured/: read without complaint, cited, split honestly, one profile per (device, engine)."""
 
 import csv
 from collections import defaultdict
