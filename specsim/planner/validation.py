@@ -19,7 +19,7 @@ from specsim.planner.points import Progress
 from specsim.planner.processes import spread
 from specsim.records import RunRecords
 from specsim.schema.load import Inputs
-from specsim.schema.measurements import LATENCIES, Located, Measurement, Metric
+from specsim.schema.measurements import LATENCIES, MERITS, Located, Measurement, Metric
 from specsim.schema.workload import ClosedLoop, FixedLengths
 from specsim.simulation import Simulation
 
@@ -63,8 +63,8 @@ class Compared:
 
     @property
     def speedup(self) -> Floats | None:
-        """How many times better with speculation, [replications]; None where an arm is missing."""
-        if self.baseline is None or self.with_speculation is None:
+        """How many times better with speculation, [replications]; None without both arms or with another metric."""
+        if self.baseline is None or self.with_speculation is None or self.row.metric not in MERITS:
             return None
         ratio = self.with_speculation / self.baseline
         return 1 / ratio if self.row.metric in LATENCIES else ratio

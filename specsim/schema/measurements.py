@@ -21,7 +21,9 @@ Metric = Literal[
     "output_tokens_per_s", "total_tokens_per_s", "tokens_per_s_per_user", "tpot_ms", "ttft_ms", "itl_p50_ms", "e2e_ms",
     "running_batch",
 ]  # fmt: skip
-LATENCIES = ("tpot_ms", "ttft_ms", "itl_p50_ms", "e2e_ms")
+LATENCIES = ("tpot_ms", "e2e_ms")
+MERITS = ("output_tokens_per_s", "total_tokens_per_s", "tokens_per_s_per_user", *LATENCIES)
+"""Metrics that make a speedup. The others tell how it came about: speculation lengthens a step (ITL) and is faster."""
 COUNTED = ("calibration", "validation")
 
 ROUNDING = 0.015  # by how much a stated speedup may differ from the ratio of its arms: published with two digits
@@ -128,8 +130,8 @@ class Measurement(Setting):
 
     @property
     def ratio(self) -> float | None:
-        """The ratio of the arms so that more is better; None where one is missing or the metric is no merit."""
-        if self.baseline is None or self.with_speculation is None or self.metric == "running_batch":
+        """The ratio of the arms so that more is better; None where one is missing or the metric makes no speedup."""
+        if self.baseline is None or self.with_speculation is None or self.metric not in MERITS:
             return None
         ratio = self.with_speculation / self.baseline
         return 1 / ratio if self.metric in LATENCIES else ratio
@@ -183,6 +185,8 @@ def _figures(row: Measurement) -> Iterator[Contradiction]:
         for column in ("with_speculation", "speedup"):
             if getattr(row, column) is not None:
                 yield Contradiction(column, "num_draft_tokens is 0; leave it empty, or say how many were drafted")
+    if row.speedup and row.metric not in MERITS:
+        yield Contradiction("speedup", f"{row.metric} makes no speedup; leave it empty, or give {', '.join(MERITS)}")
     if row.speedup and row.ratio and not np.isclose(row.speedup, row.ratio, rtol=ROUNDING):
         yield Contradiction("speedup", f"the two arms give {row.ratio:.4g}; correct one, or leave speedup empty")
 
