@@ -31,9 +31,8 @@ gallery: .venv/installed  ## redraw the figures in plots/ with the tables behind
 bench: .venv/installed  ## speeds of the verifier and the engine
 	$(BIN)/python -m pytest benchmarks -q --benchmark-columns=min,median,ops
 
-published: .venv/installed  ## predicted against published and our own measurements: how far uncalibrated profiles are off
-	$(BIN)/python benchmarks/published.py
-	$(BIN)/python benchmarks/forward.py
+published: .venv/installed  ## predicted against published and our own measurements (3 minutes); renews docs/accuracy.md
+	$(BIN)/specsim validate --out docs --force
 
 check: .venv/installed  ## lint, format, types and layers
 	$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from rich.table import Table
 
@@ -14,7 +15,7 @@ Row = tuple[str, ...]
 
 
 def catalogue_table(kind: str) -> Table:
-    """The entries of hardware, engines, models, scenarios or lengths."""
+    """The entries of hardware, engines, models, scenarios, lengths, measurements or steps."""
     columns, rows = _LISTINGS[kind]
     table = Table(*columns)
     for row in rows():
@@ -61,9 +62,9 @@ def _scenarios() -> Iterator[Row]:
         yield name, str(layers.read_with_extends(path).data.get("description", ""))
 
 
-def _lengths() -> Iterator[Row]:
-    for name in catalogue.names("lengths"):
-        path = catalogue.find("lengths", name, [], where="lengths", path="")
+def _tables(kind: str) -> Iterator[Row]:
+    for name in catalogue.names(kind):
+        path = catalogue.find(kind, name, [], where=kind, path="")
         yield name, documents.read_text(path).splitlines()[0].lstrip("# ")
 
 
@@ -72,5 +73,5 @@ _LISTINGS: dict[str, tuple[Row, Callable[[], Iterator[Row]]]] = {
     "engines": (("name", "engine", "host time per step", "tokens per step"), _engines),
     "models": (("name", "parameters", "layers", "heads/kv", "vocabulary"), _models),
     "scenarios": (("name", "description"), _scenarios),
-    "lengths": (("name", "table"), _lengths),
+    **{kind: (("name", "table"), partial(_tables, kind)) for kind in ("lengths", "measurements", "steps")},
 }
