@@ -62,7 +62,7 @@ class Simulation:
             split=_split(deployment, inputs.drafter_quantisation, speculation.drafter.tensor_parallel),
             exchange=deployment.expert_exchange,
         )
-        self.rates: Rates = device_rates(inputs.device, ideal=deployment.ideal)
+        self.rates: Rates = device_rates(inputs.engine.on(inputs.device), ideal=deployment.ideal)
         self._sample_lengths = _lengths_sampler(inputs)
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
@@ -92,8 +92,9 @@ class Simulation:
         speculating = num_draft_tokens > 0
         memory = self.memory(speculating)
         serving = Serving(
-            max_num_seqs=engine.max_num_seqs,
-            max_num_batched_tokens=engine.max_num_batched_tokens,
+            max_num_seqs=(speculating and engine.speculation_max_num_seqs) or engine.max_num_seqs,
+            max_num_batched_tokens=(speculating and engine.speculation_max_num_batched_tokens)
+            or engine.max_num_batched_tokens,
             kv_tokens=memory.kv_tokens,
             decode_only=scenario.workload.decode_only,
             cost=self.step_cost(speculating),
@@ -136,9 +137,10 @@ class Simulation:
 
     def _make_step_cost(self, speculating: bool) -> StepCost:
         deployment, engine = self.inputs.scenario.deployment, self.inputs.engine
-        target, drafter = (
-            PassCost(shape, self.inputs.device, ideal=deployment.ideal) for shape in (self.target, self.drafter)
-        )
+        device, factor = engine.on(self.inputs.device), engine.verify_attention_factor or 1.0
+        ideal = deployment.ideal
+        target = PassCost(self.target, device, ideal=ideal, verify_factor=1.0 if ideal else factor)
+        drafter = PassCost(self.drafter, device, ideal=ideal)
         return StepCost(target, drafter if speculating else None, None if deployment.ideal else engine)
 
     def _make_memory_plan(self, speculating: bool) -> MemoryPlan:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from specsim.costs.shapes import ForwardShape
 from specsim.errors import InfeasibleError, Problem
-from specsim.schema.hardware import Device, Engine
+from specsim.schema.engine import Engine
+from specsim.schema.hardware import Device
 
 GIB = 2**30
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from specsim.costs.passes import PassCost
-from specsim.forward import Pass
-from specsim.schema.hardware import Engine
+from specsim.costs.passes import PassCost, PassTime
+from specsim.forward import Mode, Pass
+from specsim.schema.engine import Engine
 
 
 class StepTime(NamedTuple):
@@ -28,7 +28,7 @@ class StepCost:
     Args:
         target: prices the target's passes.
         drafter: prices the drafter's passes; None without speculation.
-        engine: whose host times are added; None for none (theory).
+        engine: whose host times are added and whose graphs are replayed; None for none (theory).
     """
 
     def __init__(self, target: PassCost, drafter: PassCost | None, engine: Engine | None) -> None:
@@ -38,9 +38,16 @@ class StepCost:
         self._per_sequence = engine.host_time_per_sequence if engine else 0.0
         self._per_draft_pass = engine.host_time_per_draft_pass if engine else 0.0
         self._per_verified_row = engine.host_time_per_verified_row if engine else 0.0
+        self._idle = (engine.host_time_when_idle_drafter or 0.0) if engine and drafter else 0.0
+        self._graphs = engine.graphs if engine else None
 
-    def price(self, target_pass: Pass, draft_passes: Iterable[Pass] = ()) -> StepTime:
-        """Seconds of a step that runs the draft passes, then the target's pass."""
+    def price(self, target_pass: Pass, draft_passes: Iterable[Pass] = (), *, mode: Mode | None = None) -> StepTime:
+        """Seconds of a step that runs the draft passes, then the target's pass.
+
+        Args:
+            target_pass, draft_passes: what runs.
+            mode: how the target's pass is launched; None: as the engine's graphs have it.
+        """
         draft, num_draft_passes = 0.0, 0
         for draft_pass in draft_passes:
             draft += self.draft_seconds(draft_pass)
@@ -50,8 +57,22 @@ class StepCost:
             + self._per_sequence * target_pass.sequences
             + self._per_verified_row * target_pass.logit_rows
             + self._per_draft_pass * num_draft_passes
+            + (0.0 if num_draft_passes else self._idle)
         )
-        return StepTime(*self._target.price(target_pass), draft, host)
+        return StepTime(*self._target_time(target_pass, mode), draft, host)
+
+    def _target_time(self, work: Pass, mode: Mode | None) -> PassTime:
+        """Of the target's pass; where the host takes longer to launch its kernels, the wait counts as launching."""
+        graphs = self._graphs
+        if graphs is None or not work.tokens:
+            return self._target.price(work)
+        padded = graphs.padded(work.tokens)
+        if mode is None:
+            mode = "eager" if padded is None else "piecewise" if work.prompt_query_context else "graph"
+        per_layer = {"graph": None, "piecewise": graphs.piecewise_time_per_layer, "eager": graphs.eager_time_per_layer}
+        time = self._target.price(work if mode == "eager" or padded is None else work._replace(tokens=padded))
+        waiting = self._target.num_layers * (per_layer[mode] or 0.0) - sum(time)
+        return time._replace(launch=time.launch + max(waiting, 0.0))
 
     def draft_seconds(self, draft_pass: Pass) -> float:
         """Device seconds of one draft pass."""

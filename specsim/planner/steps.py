@@ -36,7 +36,7 @@ class PricedStep:
 def price_steps(rows: Sequence[LocatedStep], *, where: str, scenario: str | None = None) -> tuple[PricedStep, ...]:
     """Price every step that can be.
 
-    The cost model knows no eager mode yet: eager steps are priced as if replayed as a graph, and reported apart.
+    Where the engine profile does not say what launching costs, all steps are priced as if replayed as a graph.
 
     Args:
         rows: of one table.
@@ -82,7 +82,8 @@ def _simulation(row: Step, overrides: tuple[str, ...], scenario: str | None) -> 
 
 def step_seconds(simulation: Simulation, row: Step) -> float:
     """The price of a step [s]: of the target's pass alone, or with drafting and host."""
-    parts = simulation.step_cost(row.num_draft_tokens > 0).price(_target_pass(row), _draft_passes(simulation, row))
+    cost = simulation.step_cost(row.num_draft_tokens > 0)
+    parts = cost.price(_target_pass(row), _draft_passes(simulation, row), mode=row.mode)
     return sum(parts) - parts.host - parts.draft if row.measured == "forward" else sum(parts)
 
 
@@ -91,7 +92,8 @@ def _target_pass(row: Step) -> Pass:
     tokens = sum(queries)
     pairs = sum(attended(query, context) for query, context in zip(queries, contexts, strict=True))
     rows = tokens if row.logit_rows is None else row.logit_rows
-    return Pass(tokens, rows, row.requests, sum(contexts), pairs)
+    verifying = sum(context for query, context in zip(queries, contexts, strict=True) if query > 1)
+    return Pass(tokens, rows, row.requests, sum(contexts), pairs, verify_context=verifying)
 
 
 def _draft_passes(simulation: Simulation, row: Step) -> Iterable[Pass]:

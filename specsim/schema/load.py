@@ -11,7 +11,8 @@ from pydantic import BaseModel, ValidationError
 
 from specsim.errors import InputError, Problem
 from specsim.schema import catalogue, checks, documents, layers, problems
-from specsim.schema.hardware import Device, Engine
+from specsim.schema.engine import Engine
+from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig, quantisation_of
 from specsim.schema.quantisation import UNQUANTISED, Quantisation, stated
 from specsim.schema.scenario import Scenario

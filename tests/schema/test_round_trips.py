@@ -7,7 +7,8 @@ import yaml
 
 from specsim.report.inputs import resolved_scenario
 from specsim.schema import catalogue
-from specsim.schema.hardware import Device, Engine
+from specsim.schema.engine import Engine
+from specsim.schema.hardware import Device
 from specsim.schema.load import load_scenario, read_device, read_engine, read_model
 from specsim.schema.model import ModelConfig
 from specsim.schema.scenario import Scenario
