@@ -60,8 +60,8 @@ class RecordedRun:
 
     def timed(self, cost: StepCost) -> RunRecords:
         """The run with its steps priced anew; all else stays."""
-        seconds = np.array([sum(cost.price(*work)) for work in self.kinds])[self.kind]
-        ends = np.cumsum(seconds)
+        parts = np.array([cost.price(*work) for work in self.kinds])[self.kind]
+        ends = np.cumsum(parts.sum(axis=1))
         old = np.append(self.records.steps.start[:1], self.records.steps.end)
         new = np.append(0.0, ends)
         requests, steps = self.records.requests, self.records.steps
@@ -78,7 +78,7 @@ class RecordedRun:
                 first_token=moved(requests.first_token),
                 finish=moved(requests.finish),
             ),
-            steps=dataclasses.replace(steps, start=new[:-1], end=ends),
+            steps=dataclasses.replace(steps, start=new[:-1], end=ends, parts=parts),
         )
 
 
