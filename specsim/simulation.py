@@ -11,10 +11,13 @@ from specsim.costs.memory import MemoryPlan, memory_plan
 from specsim.costs.passes import ForwardShape, PassCost, drafter_shape, target_shape
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.step import StepCost
+from specsim.drafting import shape as shapes
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.replica import Serving
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.engine.speculator import Speculator
+from specsim.engine.tree_speculator import TreeSpeculator
 from specsim.errors import InfeasibleError, Problem
 from specsim.policies.static import Static
 from specsim.records import RunRecords
@@ -66,7 +69,7 @@ class Simulation:
 
         Args:
             load: closed loop or Poisson arrivals.
-            num_draft_tokens: draft tokens per verify; 0 runs without a drafter.
+            num_draft_tokens: draft tokens per verify, or levels of the tree; 0 runs without a drafter.
             num_requests: how many requests are sent.
             replication: names the streams of lengths, arrivals and luck; equal numbers are paired.
 
@@ -84,7 +87,7 @@ class Simulation:
             cost=self.step_cost(speculating),
             drafter=scenario.speculation.drafter if speculating else None,
             policy=Static(num_draft_tokens),
-            max_draft_tokens=num_draft_tokens,
+            shape=self.draft_shape(num_draft_tokens),
             speculator=self._speculator(lengths, num_draft_tokens, replication),
         )
         if isinstance(load, ClosedLoop):
@@ -96,8 +99,29 @@ class Simulation:
         """The lengths of the first requests of a replication."""
         return self._sample_lengths(num_requests, stream(self.inputs.scenario.seed, "lengths", replication))
 
+    def draft_shape(self, num_draft_tokens: int) -> shapes.DraftShape:
+        """How the draft tokens of a round hang together: a chain, or the first levels of the scenario's tree."""
+        tree = self.inputs.scenario.speculation.tree
+        return shapes.tree(tree.children[:num_draft_tokens]) if tree else shapes.chain(num_draft_tokens)
+
+    def tree_source(self, num_draft_tokens: int) -> TreeAcceptance:
+        """What proposes trees and scores them, the same in every replication; only of scenarios that have a tree."""
+        speculation = self.inputs.scenario.speculation
+        acceptance, tree = speculation.acceptance, speculation.tree
+        if tree is None:
+            raise ValueError("this scenario drafts chains")
+        return TreeAcceptance(
+            acceptance.conditional(num_draft_tokens),
+            self.draft_shape(num_draft_tokens),
+            siblings=tree.siblings,
+            greedy=speculation.temperature == 0,
+            vocabulary=acceptance.vocabulary,
+            rng=stream(self.inputs.scenario.seed, "distributions"),
+            concentration=acceptance.concentration,
+        )
+
     def acceptance_source(self, num_draft_tokens: int) -> PositionAcceptance:
-        """What proposes drafts and scores them, the same in every replication."""
+        """What proposes chains and scores them, the same in every replication."""
         acceptance = self.inputs.scenario.speculation.acceptance
         return PositionAcceptance(
             acceptance.conditional(num_draft_tokens),
@@ -106,15 +130,26 @@ class Simulation:
             acceptance.concentration,
         )
 
-    def _speculator(self, lengths: Lengths, num_draft_tokens: int, replication: int) -> Speculator:
-        speculation, seed = self.inputs.scenario.speculation, self.inputs.scenario.seed
+    def _speculator(self, lengths: Lengths, num_draft_tokens: int, replication: int) -> Speculator | TreeSpeculator:
+        rule, seed = self.inputs.scenario.speculation.rule, self.inputs.scenario.seed
+        num_slots = min(self.inputs.engine.max_num_seqs, len(lengths.output))
+        num_positions = int(lengths.output.max()) + num_draft_tokens
+        if rule == "tree":
+            return TreeSpeculator(
+                self.tree_source(num_draft_tokens),
+                self.draft_shape(num_draft_tokens),
+                seed=seed,
+                replication=replication,
+                num_slots=num_slots,
+                num_positions=num_positions,
+            )
         return Speculator(
             self.acceptance_source(num_draft_tokens),
-            rule=speculation.rule,
+            rule=rule,
             seed=seed,
             replication=replication,
-            num_slots=min(self.inputs.engine.max_num_seqs, len(lengths.output)),
-            num_positions=int(lengths.output.max()) + num_draft_tokens,
+            num_slots=num_slots,
+            num_positions=num_positions,
             max_draft_tokens=num_draft_tokens,
         )
 
@@ -144,8 +179,9 @@ class Simulation:
         longest = int((lengths.prompt + lengths.output).max())
         where, problems = str(self.inputs.files["scenario"]), []
         pool, positions = self.memory(num_draft_tokens > 0).kv_tokens, self.inputs.target.max_position_embeddings
-        drafts = f" with its drafts ({longest} + {num_draft_tokens})" if num_draft_tokens else f" ({longest})"
-        if longest + num_draft_tokens > pool:
+        draft_tokens = self.draft_shape(num_draft_tokens).max_nodes
+        drafts = f" with its drafts ({longest} + {draft_tokens})" if draft_tokens else f" ({longest})"
+        if longest + draft_tokens > pool:
             remedy = (
                 f"the KV pool holds {pool} tokens, fewer than the longest request{drafts}; use more devices, a larger "
                 "device or shorter requests"

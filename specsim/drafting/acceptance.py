@@ -40,6 +40,24 @@ def overlapping_rows(
     return p, q
 
 
+def first_choice_rows(p: Floats, choice: Ints, acceptance: Floats) -> Floats:
+    """Rows [n, V] that give the token chosen exactly the probability stated, and the others theirs in proportion.
+
+    A draft that was chosen and not sampled is accepted with the probability that p gives it. These are real rows with
+    that probability, whatever the shape of the rest; with an acceptance of 1 nothing is left for the rest.
+
+    Args:
+        p: rows, each with some probability on other tokens than the one chosen; shape [n, V].
+        choice: the token chosen in each row, shape [n].
+        acceptance: the probability that it is to have, shape [n].
+    """
+    rows, n = p.copy(), np.arange(len(p))
+    rows[n, choice] = 0.0
+    rows *= ((1 - acceptance) / rows.sum(axis=1))[:, None]
+    rows[n, choice] = acceptance
+    return rows
+
+
 class PositionAcceptance:
     """Proposes drafts and scores them from one (p, q) pair per draft position, the same for every request.
 

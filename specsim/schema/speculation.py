@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from specsim.schema.acceptance import Acceptance
 from specsim.schema.base import Input, Number
+from specsim.schema.tree import Tree
 
 
 class DraftModel(Input):
@@ -40,16 +41,19 @@ class StaticPolicy(Input):
 
     kind: Literal["static"] = "static"
     num_draft_tokens: Annotated[int, Field(ge=0, le=64, strict=True)]
-    """Draft tokens per verify (vLLM's num_speculative_tokens; SGLang's num_draft_tokens is one more)."""
+    """Draft tokens per verify (vLLM's num_speculative_tokens; SGLang's num_draft_tokens is one more). With a tree, how
+    many of its levels are drafted; each is a position, with as many draft tokens as the level has nodes."""
 
 
 class Speculation(Input):
     """The speculative-decoding set-up."""
 
     drafter: Drafter
-    verifier: Literal["token", "block", "greedy"] = "token"
+    verifier: Literal["token", "block", "tree", "greedy"] = "token"
     """token: lossless rejection sampling, token by token; block: the longest part that passes, lossless too and longer;
-    greedy: accept while the draft is the target's argmax."""
+    tree: several candidates per position, lossless too; greedy: accept while the draft is the target's argmax."""
+    tree: Tree | None = None
+    """The tree that is drafted; with 'verifier: tree' and with no other."""
     acceptance: Acceptance
     """There is no default: acceptance depends on drafter, domain and temperature, and has to be measured."""
     policy: StaticPolicy
@@ -65,7 +69,26 @@ class Speculation(Input):
             )
         return self
 
+    @model_validator(mode="after")
+    def _trees_have_their_verifier(self) -> Speculation:
+        if self.verifier == "tree" and self.tree is None:
+            raise ValueError(
+                "the tree verifier needs the tree's shape; add for example 'tree: {branching: [4, 2, 1], siblings: "
+                "without_replacement}'"
+            )
+        if self.verifier != "tree" and self.tree is not None:
+            raise ValueError(
+                f"the {self.verifier} verifier takes chains; write 'verifier: tree', or take the tree out ('tree: null' "
+                "where it comes from a scenario that this one extends)"
+            )
+        if self.tree and self.temperature == 0 and self.tree.siblings != "one_hot":
+            raise ValueError(
+                "at temperature 0 nothing is drawn, so the siblings of a tree are the most likely tokens; write "
+                "'siblings: one_hot'"
+            )
+        return self
+
     @property
-    def rule(self) -> Literal["token", "block", "greedy"]:
-        """The verifier that runs: at temperature 0 every rule reduces to the greedy one."""
-        return "greedy" if self.temperature == 0 else self.verifier
+    def rule(self) -> Literal["token", "block", "tree", "greedy"]:
+        """The verifier that runs: at temperature 0 the rules for chains reduce to the greedy one."""
+        return "greedy" if self.temperature == 0 and self.verifier != "tree" else self.verifier
