@@ -85,7 +85,7 @@ class TreeAcceptance:
         Args:
             uniforms: [B, D, width] in [0, 1), by level and sibling.
         """
-        batch, num_levels, _ = uniforms.shape
+        num_levels = uniforms.shape[1]
         nodes = slice(int(self._shape.num_nodes[num_levels]))
         children = np.empty(uniforms.shape, dtype=np.int64)
         for level in range(num_levels):

@@ -167,9 +167,7 @@ class Replica:
         if self._drafter is None:
             return self._serving.cost.price(verify)
         context = table.prompt_tokens[requests] + table.emitted[requests]
-        passes = draft_passes(
-            self._drafter, shape, decodes.num_draft, table.catch_up[requests], context, prompts
-        )
+        passes = draft_passes(self._drafter, shape, decodes.num_draft, table.catch_up[requests], context, prompts)
         return self._serving.cost.price(verify, passes)
 
     def _commit_decodes(self, decodes: Decodes) -> list[int]:

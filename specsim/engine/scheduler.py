@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 
 class Decodes(NamedTuple):
-    """The requests that verify in a step, for how many positions each has drafts, and how many draft tokens; all [B]."""
+    """The requests that verify in a step, for how many positions each has drafts, and how many draft tokens [B]."""
 
     requests: Ints
     num_draft: Ints

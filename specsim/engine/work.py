@@ -32,9 +32,7 @@ def prompt_work(table: RequestTable, chunks: Chunks) -> tuple[PromptWork, int]:
     return PromptWork(sum(chunks.tokens), len(chunks.tokens), int(ends.sum()), pairs), finishing
 
 
-def target_pass(
-    table: RequestTable, shape: DraftShape, decodes: Decodes, prompts: PromptWork, finishing: int
-) -> Pass:
+def target_pass(table: RequestTable, shape: DraftShape, decodes: Decodes, prompts: PromptWork, finishing: int) -> Pass:
     """The target's pass: each decode's last token with its draft tokens, and the prompt chunks.
 
     Logits are computed for every verified token and for the last token of each prompt that ends. A draft token attends

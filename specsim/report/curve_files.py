@@ -35,6 +35,7 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
         crossings=result.crossings[k],
         free_verify_batch=result.free_batch[k],
         running_limit=result.running_limit,
+        draft_unit="levels" if inputs.scenario.speculation.tree else "K",
     )
     return {
         "curve.csv": table_writer(result.points),

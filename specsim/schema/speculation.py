@@ -78,8 +78,8 @@ class Speculation(Input):
             )
         if self.verifier != "tree" and self.tree is not None:
             raise ValueError(
-                f"the {self.verifier} verifier takes chains; write 'verifier: tree', or take the tree out ('tree: null' "
-                "where it comes from a scenario that this one extends)"
+                f"the {self.verifier} verifier takes chains; write 'verifier: tree', or take the tree out ('tree: "
+                "null' where it comes from a scenario that this one extends)"
             )
         if self.tree and self.temperature == 0 and self.tree.siblings != "one_hot":
             raise ValueError(

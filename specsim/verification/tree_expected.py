@@ -71,8 +71,7 @@ class _Walks:
     """
 
     def __init__(self, forest: Forest, siblings: Siblings) -> None:
-        B, N = forest.token.shape
-        V = forest.p.shape[1]
+        B, N, V = *forest.token.shape, forest.p.shape[1]
         self.forest, self.siblings = forest, siblings
         self.reached, self.left = np.zeros((B, N + 1)), np.empty((B, N + 1, V))
         self.drawn = np.zeros((B, N + 1, V), dtype=np.bool_)
@@ -81,7 +80,7 @@ class _Walks:
     def acceptance(self) -> Float64s:
         """Each node's probability of being accepted, shape [B, N]."""
         accepted = np.zeros(self.forest.token.shape)
-        for i in range(accepted.shape[1]):
+        for i in range(self.forest.token.shape[1]):
             b = np.flatnonzero(self.forest.num_nodes > i)
             accepted[b, i] = self._test(b, i)
             self._arrive(b, i + 1, accepted[b, i])

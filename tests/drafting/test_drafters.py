@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specsim.drafting.drafters import PromptWork, catch_up_tokens, draft_passes
+from specsim.drafting.shape import chain
 from specsim.forward import Pass, attended
 from specsim.schema.speculation import DraftModel, EagleHead
 
@@ -20,7 +21,8 @@ def ints(*values):
 
 
 def passes(drafter, num_draft, catch_up, context, **prompts):
-    return list(draft_passes(drafter, ints(*num_draft), ints(*catch_up), ints(*context), PromptWork(**prompts)))
+    rows = ints(*num_draft), ints(*catch_up), ints(*context)
+    return list(draft_passes(drafter, chain(8), *rows, PromptWork(**prompts)))
 
 
 def test_what_a_causal_mask_lets_queries_attend_to():
@@ -70,14 +72,15 @@ def test_prompt_chunks_join_the_first_pass_without_logits():
 
 
 def test_a_draft_model_has_computed_all_but_what_the_verifier_added():
-    num_accepted, num_draft = ints(0, 2, 3, 0), ints(3, 3, 3, 0)
     # only where every draft survived had the last of them never been an input
-    assert catch_up_tokens(DRAFT_MODEL, num_accepted, num_draft).tolist() == [1, 1, 2, 1]
+    every_draft_survived = np.array([False, False, True, False])
+    assert catch_up_tokens(DRAFT_MODEL, ints(0, 2, 3, 0), every_draft_survived).tolist() == [1, 1, 2, 1]
 
 
 @pytest.mark.parametrize("drafter", [EAGLE, EAGLE3])
 def test_an_eagle_head_recomputes_the_whole_round(drafter):
-    assert catch_up_tokens(drafter, ints(0, 2, 3, 0), ints(3, 3, 3, 0)).tolist() == [1, 3, 4, 1]
+    every_draft_survived = np.array([False, False, True, False])
+    assert catch_up_tokens(drafter, ints(0, 2, 3, 0), every_draft_survived).tolist() == [1, 3, 4, 1]
 
 
 @given(

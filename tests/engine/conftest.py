@@ -7,14 +7,19 @@ import pytest
 
 from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.shape import chain, tree
+from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.replica import Serving
 from specsim.engine.speculator import Speculator
+from specsim.engine.tree_speculator import TreeSpeculator
 from specsim.policies.static import Static
 from specsim.rng import stream
 from specsim.schema.speculation import EagleHead
 from specsim.workload.lengths import Lengths
 
 EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")
+CHILDREN = ((3,), (2, 1, 0), (1, 1, 2), (1, 0, 1, 1))
+"""3, 3, 4 and 3 nodes; wider where better candidates are."""
 
 
 class PlainCost:
@@ -39,6 +44,17 @@ class ConstantCost:
         return StepTime(self.seconds, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
+def make_speculator(shape, conditional, rule, **streams):
+    """Of a chain's rule, or of 'tree' and how its siblings are made, such as 'tree one_hot'."""
+    rng = stream(streams["seed"], "distributions")
+    if not rule.startswith("tree"):
+        source = PositionAcceptance(conditional, 8, rng)
+        return Speculator(source, rule=rule, max_draft_tokens=shape.num_levels, **streams)
+    siblings = rule.split()[1]
+    source = TreeAcceptance(conditional, shape, siblings=siblings, greedy="greedy" in rule, vocabulary=8, rng=rng)
+    return TreeSpeculator(source, shape, **streams)
+
+
 def make_serving(
     lengths: Lengths,
     *,
@@ -50,20 +66,22 @@ def make_serving(
     decode_only=False,
     drafter=EAGLE3,
     rule="token",
+    children=CHILDREN,
     seed=1,
     replication=0,
     cost=None,
 ) -> Serving:
     """How a replica serves; drafts are as long as the profile unless a policy says otherwise."""
     longest = len(conditional)
-    speculator = Speculator(
-        PositionAcceptance(conditional, 8, stream(seed, "distributions")),
-        rule=rule,
+    shape = tree(children[:longest]) if rule.startswith("tree") else chain(longest)
+    speculator = make_speculator(
+        shape,
+        conditional,
+        rule,
         seed=seed,
         replication=replication,
         num_slots=min(max_num_seqs, len(lengths.prompt)),
         num_positions=int(lengths.output.max()) + longest,
-        max_draft_tokens=longest,
     )
     return Serving(
         max_num_seqs=max_num_seqs,
@@ -73,7 +91,7 @@ def make_serving(
         cost=cost or PlainCost(),
         drafter=drafter if longest else None,
         policy=policy or Static(longest),
-        max_draft_tokens=longest,
+        shape=shape,
         speculator=speculator,
     )
 
