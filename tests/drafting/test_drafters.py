@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specsim.drafting.drafters import PromptWork, catch_up_tokens, draft_passes
-from specsim.drafting.shape import chain
+from specsim.drafting.shape import chain, tree
 from specsim.forward import Pass, attended
 from specsim.schema.speculation import DraftModel, EagleHead
 
@@ -81,6 +81,22 @@ def test_a_draft_model_has_computed_all_but_what_the_verifier_added():
 def test_an_eagle_head_recomputes_the_whole_round(drafter):
     every_draft_survived = np.array([False, False, True, False])
     assert catch_up_tokens(drafter, ints(0, 2, 3, 0), every_draft_survived).tolist() == [1, 3, 4, 1]
+
+
+TREE = tree([[3], [2, 1, 0], [1, 1, 2]])
+
+
+@pytest.mark.parametrize(("drafter", "fused"), [(DRAFT_MODEL, 0), (EAGLE, 0), (EAGLE3, 3)])
+def test_a_tree_runs_a_pass_for_each_level_over_the_nodes_that_have_children(drafter, fused):
+    rows = ints(3, 2), ints(1, 2), ints(10, 20)
+    assert list(draft_passes(drafter, TREE, *rows)) == [
+        # all three candidates come from the logits of the newest token
+        Pass(tokens=3, logit_rows=2, sequences=2, context_tokens=30, query_context=10 + 19 + 20, fused_tokens=fused),
+        # two of them have children; each sees the context and itself, and the entries of both are read
+        Pass(tokens=4, logit_rows=4, sequences=2, context_tokens=12 + 22, query_context=2 * 11 + 2 * 21),
+        # of the second level all three, for the one request that wants a third; each sees one ancestor and itself
+        Pass(tokens=3, logit_rows=3, sequences=1, context_tokens=10 + 2 + 3, query_context=3 * 12),
+    ]
 
 
 @given(
