@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import accumulate, repeat
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 
 from specsim.schema.base import Input
 
@@ -33,6 +33,7 @@ def _number(value: object, least: int) -> bool:
 Level = Annotated[
     int | tuple[int, ...],
     PlainValidator(_level),
+    PlainSerializer(lambda level: level, return_type=Any),  # as it is; pydantic would look for a tuple in JSON's list
     WithJsonSchema({"anyOf": [_CHILDREN | {"minimum": 1}, {"type": "array", "items": _CHILDREN, "minItems": 1}]}),
 ]
 

@@ -122,3 +122,10 @@ def test_without_drafts_no_draft_pass_is_priced(serving, lengths):
     how = serving(lengths((30, 20), (5, 31)), conditional=())
     serve_closed_loop(how, lengths((30, 20), (5, 31)), 2)
     assert all(drafts == [] for _, drafts in how.cost.asked)
+
+
+def test_the_pool_has_to_hold_all_nodes(serving, lengths):
+    pairs = lengths((10, 6), (10, 6))
+    how = serving(pairs, conditional=(1.0, 1.0), rule="tree one_hot", children=((2,), (2, 0)), kv_tokens=39)
+    records = serve_closed_loop(how, pairs, 2)
+    assert records.steps.num_running.max() == 1  # 2 · (10 + 6 + 4) tokens would be needed

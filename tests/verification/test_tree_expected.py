@@ -1,4 +1,4 @@
-"""How often each node of a drafted tree is accepted: by enumeration, and what verifying does, within 4 standard errors."""
+"""How often each node of a drafted tree is accepted: by enumeration, and against verifying at 4 standard errors."""
 
 import numpy as np
 import pytest
