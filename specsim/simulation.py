@@ -23,6 +23,7 @@ from specsim.policies.static import Static
 from specsim.records import RunRecords
 from specsim.rng import stream
 from specsim.schema.load import Inputs
+from specsim.schema.speculation import NgramLookup
 from specsim.schema.workload import ClosedLoop, FixedLengths, Load, QuantileLengths
 from specsim.workload.arrivals import poisson_arrivals
 from specsim.workload.lengths import Lengths, fixed_lengths, resampled_lengths, table_lengths
@@ -37,7 +38,7 @@ class Simulation:
         inputs: the scenario and what it refers to.
 
     Attributes:
-        target, drafter: what their forward passes multiply.
+        target, drafter: what their forward passes multiply; no drafter where no model drafts.
         rates: what the device achieves.
         step_cost: prices steps, by whether a drafter is loaded.
         memory: what fits the device, by whether a drafter is loaded.
@@ -48,9 +49,9 @@ class Simulation:
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
-        deployment, speculation = inputs.scenario.deployment, inputs.scenario.speculation
+        deployment = inputs.scenario.deployment
         self.target: ForwardShape = target_shape(inputs.target, deployment.tensor_parallel)
-        self.drafter: ForwardShape = drafter_shape(speculation.drafter, inputs.drafter, deployment.tensor_parallel)
+        self.drafter = _drafter_shape(inputs)
         self.rates: Rates = device_rates(inputs.device, ideal=deployment.ideal)
         self._sample_lengths = _lengths_sampler(inputs)
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
@@ -78,14 +79,15 @@ class Simulation:
         """
         scenario, engine = self.inputs.scenario, self.inputs.engine
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication)
-        speculating = num_draft_tokens > 0
+        speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
         serving = Serving(
             max_num_seqs=engine.max_num_seqs,
             max_num_batched_tokens=engine.max_num_batched_tokens,
             kv_tokens=self.memory(speculating).kv_tokens,
             decode_only=scenario.workload.decode_only,
             cost=self.step_cost(speculating),
-            drafter=scenario.speculation.drafter if speculating else None,
+            drafter=None if isinstance(drafter, NgramLookup) or not speculating else drafter,
+            looks_up=isinstance(drafter, NgramLookup) and speculating,
             policy=Static(num_draft_tokens),
             shape=self.draft_shape(num_draft_tokens),
             speculator=self._speculator(lengths, num_draft_tokens, replication),
@@ -122,12 +124,14 @@ class Simulation:
 
     def acceptance_source(self, num_draft_tokens: int) -> PositionAcceptance:
         """What proposes chains and scores them, the same in every replication."""
-        acceptance = self.inputs.scenario.speculation.acceptance
+        speculation = self.inputs.scenario.speculation
+        acceptance = speculation.acceptance
         return PositionAcceptance(
             acceptance.conditional(num_draft_tokens),
             acceptance.vocabulary,
             stream(self.inputs.scenario.seed, "distributions"),
             acceptance.concentration,
+            sampled=speculation.sampled,
         )
 
     def _speculator(self, lengths: Lengths, num_draft_tokens: int, replication: int) -> Speculator | TreeSpeculator:
@@ -154,11 +158,14 @@ class Simulation:
         )
 
     def _make_step_cost(self, speculating: bool) -> StepCost:
-        deployment, engine = self.inputs.scenario.deployment, self.inputs.engine
-        target, drafter = (
-            PassCost(shape, self.inputs.device, ideal=deployment.ideal) for shape in (self.target, self.drafter)
-        )
-        return StepCost(target, drafter if speculating else None, None if deployment.ideal else engine)
+        ideal, device, drafter = self.inputs.scenario.deployment.ideal, self.inputs.device, None
+        if speculating and self.drafter:
+            drafter = PassCost(self.drafter, device, ideal=ideal)
+        target = PassCost(self.target, device, ideal=ideal)
+        if ideal:
+            return StepCost(target, drafter, None)
+        lookup = self.inputs.scenario.speculation.drafter
+        return StepCost(target, drafter, self.inputs.engine, lookup if isinstance(lookup, NgramLookup) else None)
 
     def _make_memory_plan(self, speculating: bool) -> MemoryPlan:
         return memory_plan(
@@ -193,6 +200,13 @@ class Simulation:
         if problems:
             raise InfeasibleError(problems)
         return lengths
+
+
+def _drafter_shape(inputs: Inputs) -> ForwardShape | None:
+    drafter = inputs.scenario.speculation.drafter
+    if isinstance(drafter, NgramLookup) or inputs.drafter is None:
+        return None
+    return drafter_shape(drafter, inputs.drafter, inputs.scenario.deployment.tensor_parallel)
 
 
 def _lengths_sampler(inputs: Inputs) -> Callable[[int, np.random.Generator], Lengths]:

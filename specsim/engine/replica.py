@@ -37,7 +37,8 @@ class Serving:
         kv_tokens: size of the KV pool.
         decode_only: prompts are already in the KV cache.
         cost: prices steps.
-        drafter: runs passes before each verify; None for no speculation.
+        drafter: runs passes before each verify; None where no model drafts.
+        looks_up: drafts are looked up on the host.
         policy: (observation, state) → (draft lengths, state).
         shape: the largest draft that the policy can ask for.
         speculator: drafts and verifies.
@@ -49,6 +50,7 @@ class Serving:
     decode_only: bool
     cost: StepCost
     drafter: DraftModel | EagleHead | None
+    looks_up: bool
     policy: Callable[[Observation, Any], tuple[Ints, Any]]
     shape: DraftShape
     speculator: Speculator | TreeSpeculator
@@ -165,7 +167,8 @@ class Replica:
         prompts, finishing = prompt_work(table, chunks)
         verify = target_pass(table, shape, decodes, prompts, finishing)
         if self._drafter is None:
-            return self._serving.cost.price(verify)
+            num_lookups = int(np.count_nonzero(decodes.num_draft)) if self._serving.looks_up else 0
+            return self._serving.cost.price(verify, num_lookups=num_lookups)
         context = table.prompt_tokens[requests] + table.emitted[requests]
         passes = draft_passes(self._drafter, shape, decodes.num_draft, table.catch_up[requests], context, prompts)
         return self._serving.cost.price(verify, passes)

@@ -26,8 +26,8 @@ class AcceptanceSource(Protocol):
     def propose(self, uniforms: Floats) -> Ints:
         """Draft tokens [B, K]."""
 
-    def score(self, draft: Ints) -> tuple[Floats, Floats]:
-        """(q [B, K, V], p [B, K+1, V])."""
+    def score(self, draft: Ints) -> tuple[Floats | None, Floats]:
+        """(q [B, K, V], p [B, K+1, V]); no q where the drafts were not drawn."""
 
     def score_greedy(self, draft: Ints, uniforms: Floats) -> Ints:
         """The target's argmax [B, K+1]."""

@@ -147,6 +147,8 @@ def _notes(simulation: Simulation) -> Iterator[str]:
             "The acceptance stated is that of a first candidate; what its siblings add follows from made-up "
             f"distributions (concentration {acceptance.concentration:g}), and real models may gain more or less."
         )
+    if inputs.drafter is None:
+        return
     lengths, positions = simulation.lengths(LENGTH_SAMPLE, replication=0), inputs.drafter.max_position_embeddings
     longest = int((lengths.prompt + lengths.output).max())
     if positions is not None and longest > positions:

@@ -15,6 +15,7 @@ from specsim.analysis.closed_form import expected_tokens_of
 from specsim.drafting.drafters import catch_up_tokens, draft_passes
 from specsim.forward import Pass
 from specsim.rng import stream
+from specsim.schema.speculation import NgramLookup
 from specsim.simulation import Simulation
 from specsim.verification import mean_tokens, mean_tree_tokens
 
@@ -56,10 +57,14 @@ def decode_step(simulation: Simulation, batch: int, num_draft_tokens: int, conte
     verify = Pass(batch * queries, batch * queries, batch, batch * (context + shape.max_nodes), batch * pairs)
     wanted, contexts = np.full(batch, num_draft_tokens), np.full(batch, context)
     accepted = np.full(batch, round(tokens - 1))
-    catch_up = catch_up_tokens(speculation.drafter, accepted, (accepted == wanted) & (wanted > 0))
-    passes = draft_passes(speculation.drafter, shape, wanted, catch_up, contexts) if num_draft_tokens else ()
-    seconds = sum(simulation.step_cost(num_draft_tokens > 0).price(verify, passes))
-    return DecodeStep(seconds, batch * tokens)
+    cost, drafter = simulation.step_cost(num_draft_tokens > 0), speculation.drafter
+    if num_draft_tokens == 0:
+        return DecodeStep(sum(cost.price(verify)), batch * tokens)
+    if isinstance(drafter, NgramLookup):
+        return DecodeStep(sum(cost.price(verify, num_lookups=batch)), batch * tokens)
+    catch_up = catch_up_tokens(drafter, accepted, accepted == wanted)
+    passes = draft_passes(drafter, shape, wanted, catch_up, contexts)
+    return DecodeStep(sum(cost.price(verify, passes)), batch * tokens)
 
 
 @lru_cache(maxsize=64)  # a curve asks for the same few at every batch

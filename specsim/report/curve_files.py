@@ -15,6 +15,7 @@ from specsim.report.folder import Writer, bytes_writer, table_writer, text_write
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
 from specsim.schema.load import Inputs
+from specsim.schema.speculation import NgramLookup
 from specsim.schema.workload import FixedLengths, QuantileLengths
 
 
@@ -63,7 +64,9 @@ def subtitle(inputs: Inputs) -> str:
         traffic = f"{lengths.prompt_tokens} tokens in, {lengths.output_tokens} out"
     else:
         traffic = f"lengths of {Path(lengths.table if isinstance(lengths, QuantileLengths) else lengths.file).stem}"
-    models = f"{_name(deployment.target)} with {_name(speculation.drafter.model)}"
+    drafter = speculation.drafter
+    drafted = "n-gram lookup" if isinstance(drafter, NgramLookup) else _name(drafter.model)
+    models = f"{_name(deployment.target)} with {drafted}"
     how = ", ideal" if deployment.ideal else ""
     return f"{models} on {devices}{how}; {traffic}{', decode only' if workload.decode_only else ''}"
 

@@ -8,20 +8,20 @@ from specsim.errors import Problem
 from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig
 from specsim.schema.scenario import Deployment, Scenario
-from specsim.schema.speculation import DraftModel, EagleHead
+from specsim.schema.speculation import DraftModel, EagleHead, NgramLookup
 from specsim.schema.workload import ClosedLoop
 
 
-def contradictions(scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig) -> list[Problem]:
+def contradictions(
+    scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig | None
+) -> list[Problem]:
     """Every contradiction, with paths inside the scenario; ``where`` is left to the caller."""
     return [
         *_load(scenario),
         *_tree(scenario),
         *_devices(scenario.deployment, device),
         *_tensor_parallel(scenario.deployment, target, "the target"),
-        *_tensor_parallel(scenario.deployment, drafter, "the drafter"),
-        *_head(scenario.speculation.drafter, target, drafter),
-        *_vocabularies(scenario.speculation.drafter, target, drafter),
+        *(_drafter(scenario, target, drafter) if drafter else ()),
     ]
 
 
@@ -86,6 +86,15 @@ def _tensor_parallel(deployment: Deployment, model: ModelConfig, who: str) -> It
     if uneven:
         remedy = f"does not divide {who}'s {' and '.join(uneven)}; write a common divisor"
         yield _problem("deployment.tensor_parallel", group, remedy)
+
+
+def _drafter(scenario: Scenario, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
+    drafter = scenario.speculation.drafter
+    if isinstance(drafter, NgramLookup):
+        return
+    yield from _tensor_parallel(scenario.deployment, model, "the drafter")
+    yield from _head(drafter, target, model)
+    yield from _vocabularies(drafter, target, model)
 
 
 def _head(drafter: DraftModel | EagleHead, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:

@@ -26,7 +26,7 @@ class Inputs:
 
     Attributes:
         scenario: the resolved scenario: extends and overrides applied, defaults filled in.
-        device, engine, target, drafter: what its names refer to.
+        device, engine, target, drafter: what its names refer to; no drafter where drafts are looked up.
         lengths_file: the quantile table or trace, where the workload refers to one.
         files: every file read, by what it was read for.
     """
@@ -35,7 +35,7 @@ class Inputs:
     device: Device
     engine: Engine
     target: ModelConfig
-    drafter: ModelConfig
+    drafter: ModelConfig | None
     lengths_file: Path | None
     files: dict[str, Path]
 
@@ -87,10 +87,10 @@ def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
     engine = gathered.attempt(_read, Engine, files.get("engine"))
     target = gathered.attempt(_read, ModelConfig, files.get("target"))
     drafter = gathered.attempt(_read, ModelConfig, files.get("drafter"))
-    if scenario and device and target and drafter:
+    if scenario and device and target and (drafter or "drafter" not in files):
         found = checks.contradictions(scenario, device, target, drafter)
         gathered.problems.extend(Problem(place.of(p.path), p.path, p.value, p.remedy) for p in found)
-    if gathered.problems or not (scenario and device and engine and target and drafter):
+    if gathered.problems or not (scenario and device and engine and target):
         raise InputError(dict.fromkeys(gathered.problems))
     all_files = {"scenario": path} | {f"extends {file.stem}": file for file in scenario_files[1:]} | files
     return Inputs(scenario, device, engine, target, drafter, files.get("lengths") or files.get("trace"), all_files)

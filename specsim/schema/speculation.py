@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from specsim.schema.acceptance import Acceptance
-from specsim.schema.base import Input, Number
+from specsim.schema.base import Duration, Input, Number
 from specsim.schema.tree import Tree
 
 
@@ -33,7 +33,24 @@ class EagleHead(Input):
     """d2t: the head scores a smaller vocabulary and ships the table that maps its ids to the target's."""
 
 
-Drafter = Annotated[DraftModel | EagleHead, Field(discriminator="kind")]
+class NgramLookup(Input):
+    """Drafts looked up in the text so far: vLLM's n-gram (prompt lookup) or suffix decoding. No model, no passes.
+
+    A draft of the policy's length is taken to be found at every step. Where the acceptance stated counts steps that
+    find nothing as ones that accept nothing, these are charged for the verifying that they would have been spared.
+    """
+
+    kind: Literal["ngram"]
+    host_time_per_step: Duration
+    """Host time of looking drafts up, for a step; no published figure was found, so measure it (0 us to leave it
+    out)."""
+    host_time_per_sequence: Duration
+    """Host time of looking drafts up, for each sequence of a step that drafts; likewise."""
+    source: str = ""
+    """Where the times come from; printed with the result."""
+
+
+Drafter = Annotated[DraftModel | EagleHead | NgramLookup, Field(discriminator="kind")]
 
 
 class StaticPolicy(Input):
@@ -49,6 +66,10 @@ class Speculation(Input):
     """The speculative-decoding set-up."""
 
     drafter: Drafter
+    drafts: Literal["sampled", "argmax"] | None = None
+    """How the drafts of a chain are made. sampled, unless stated: drawn from the drafter's distribution; argmax: its
+    most likely tokens, as vLLM does for EAGLE heads by default, and each is accepted with the target's probability for
+    it. What n-grams look up counts as argmax; of trees, siblings says it."""
     verifier: Literal["token", "block", "tree", "greedy"] = "token"
     """token: lossless rejection sampling, token by token; block: the longest part that passes, lossless too and longer;
     tree: several candidates per position, lossless too; greedy: accept while the draft is the target's argmax."""
@@ -70,6 +91,17 @@ class Speculation(Input):
         return self
 
     @model_validator(mode="after")
+    def _drafts_are_made_in_one_way(self) -> Speculation:
+        looked_up = isinstance(self.drafter, NgramLookup)
+        if looked_up and self.drafts == "sampled":
+            raise ValueError("what n-grams look up is not sampled; leave 'drafts' out")
+        if self.tree and self.drafts:
+            raise ValueError("how the nodes of a tree are made is said by 'siblings'; leave 'drafts' out")
+        if self.tree and looked_up and self.tree.siblings != "one_hot":
+            raise ValueError("what n-grams look up is not sampled; write 'siblings: one_hot'")
+        return self
+
+    @model_validator(mode="after")
     def _trees_have_their_verifier(self) -> Speculation:
         if self.verifier == "tree" and self.tree is None:
             raise ValueError(
@@ -87,6 +119,11 @@ class Speculation(Input):
                 "'siblings: one_hot'"
             )
         return self
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the drafts of a chain are drawn from a distribution of the drafter's."""
+        return self.drafts != "argmax" and not isinstance(self.drafter, NgramLookup)
 
     @property
     def rule(self) -> Literal["token", "block", "tree", "greedy"]:

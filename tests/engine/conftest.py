@@ -26,11 +26,12 @@ class PlainCost:
     """A step takes 1 s, 1/64 s more for each token and 1/4 s for each draft pass; remembers what it was asked."""
 
     def __init__(self):
-        self.asked = []
+        self.asked, self.lookups = [], []
 
-    def price(self, target_pass, draft_passes=()):
+    def price(self, target_pass, draft_passes=(), num_lookups=0):
         draft_passes = list(draft_passes)
         self.asked.append((target_pass, draft_passes))
+        self.lookups.append(num_lookups)
         return StepTime(1.0, 0.0, target_pass.tokens / 64, 0.0, 0.0, len(draft_passes) / 4, 0.0)
 
 
@@ -40,15 +41,16 @@ class ConstantCost:
     def __init__(self, seconds):
         self.seconds = seconds
 
-    def price(self, target_pass, draft_passes=()):
+    def price(self, target_pass, draft_passes=(), num_lookups=0):
         return StepTime(self.seconds, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def make_speculator(shape, conditional, rule, **streams):
-    """Of a chain's rule, or of 'tree' and how its siblings are made, such as 'tree one_hot'."""
+    """Of a chain's rule, such as 'token' or 'token argmax', or of 'tree' and its siblings, such as 'tree one_hot'."""
     rng = stream(streams["seed"], "distributions")
     if not rule.startswith("tree"):
-        source = PositionAcceptance(conditional, 8, rng)
+        rule, *argmax = rule.split()
+        source = PositionAcceptance(conditional, 8, rng, sampled=not argmax)
         return Speculator(source, rule=rule, max_draft_tokens=shape.num_levels, **streams)
     siblings = rule.split()[1]
     source = TreeAcceptance(conditional, shape, siblings=siblings, greedy="greedy" in rule, vocabulary=8, rng=rng)
@@ -65,6 +67,7 @@ def make_serving(
     kv_tokens=1_000_000,
     decode_only=False,
     drafter=EAGLE3,
+    looks_up=False,
     rule="token",
     children=CHILDREN,
     seed=1,
@@ -90,6 +93,7 @@ def make_serving(
         decode_only=decode_only,
         cost=cost or PlainCost(),
         drafter=drafter if longest else None,
+        looks_up=looks_up,
         policy=policy or Static(longest),
         shape=shape,
         speculator=speculator,
