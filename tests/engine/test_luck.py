@@ -23,7 +23,7 @@ from specsim.rng import (
 from specsim.verification import verify_block, verify_chain, verify_tree
 
 POSITIONS, LONGEST = 40, 4
-CHAINS = ["token", "block", "greedy"]
+CHAINS = ["token", "block", "greedy", "token argmax"]
 TREES = ["tree with_replacement", "tree without_replacement", "tree one_hot", "tree one_hot greedy"]
 RULES = CHAINS + TREES
 CHILDREN = ((3,), (2, 1, 0), (1, 1, 2), (1, 0, 1, 1))
@@ -34,8 +34,9 @@ def make_speculator(num_slots, *, rule="token", num_positions=POSITIONS, longest
         shape = shape or tree(CHILDREN)
         streams = {"seed": 1, "replication": 0, "num_slots": num_slots, "num_positions": num_positions}
         return TreeSpeculator(source or tree_source(rule, shape), shape, **streams)
+    rule, *argmax = rule.split()
     return Speculator(
-        source or PositionAcceptance([0.7] * longest, 8, stream(1, "distributions")),
+        source or PositionAcceptance([0.7] * longest, 8, stream(1, "distributions"), sampled=not argmax),
         rule=rule,
         seed=1,
         replication=0,

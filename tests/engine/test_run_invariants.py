@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.policies.static import Static
 
-RULES = ["token", "block", "greedy", "tree with_replacement", "tree without_replacement", "tree one_hot greedy"]
+RULES = [
+    "token",
+    "block",
+    "greedy",
+    "token argmax",
+    "tree with_replacement",
+    "tree without_replacement",
+    "tree one_hot greedy",
+]
 MOST_NODES = 13
 SETTINGS = settings(max_examples=150, deadline=None)
 

@@ -118,6 +118,18 @@ def test_ragged_decodes_are_those_of_a_replay(serving, lengths, ragged_policy, d
     assert (records.rounds.num_draft == 0).any()
 
 
+def test_drafts_that_are_looked_up_cost_no_pass_but_a_look_for_each_request_that_drafts(
+    serving, lengths, ragged_policy
+):
+    pairs = lengths((30, 20), (5, 31), (17, 26))
+    how = serving(pairs, policy=ragged_policy(3), rule="token argmax", drafter=None, looks_up=True)
+    rounds = serve_closed_loop(how, pairs, 3).rounds
+    assert all(drafts == [] for _, drafts in how.cost.asked)
+    drafting = np.bincount(rounds.step, rounds.num_draft > 0, minlength=len(how.cost.asked))
+    np.testing.assert_array_equal(how.cost.lookups, drafting)
+    assert {0, 1, 2, 3} == set(how.cost.lookups)
+
+
 def test_without_drafts_no_draft_pass_is_priced(serving, lengths):
     how = serving(lengths((30, 20), (5, 31)), conditional=())
     serve_closed_loop(how, lengths((30, 20), (5, 31)), 2)

@@ -12,6 +12,8 @@ VERIFIERS = {
     "token": "verify_chain",
     "block": "verify_block",
     "greedy": "verify_greedy",
+    "token argmax": "verify_chain",
+    "block argmax": "verify_block",
     **dict.fromkeys(["tree with_replacement", "tree without_replacement", "tree one_hot greedy"], "verify_tree"),
 }
 
@@ -95,10 +97,11 @@ def test_the_tree_verifier_gets_real_distributions_and_valid_trees(calls, rule, 
     assert {int(nodes.max()) for (_, _, nodes, *_), _, _ in calls} == {10}
 
 
-@pytest.mark.parametrize("rule", ["token", "block"], indirect=True)
+@pytest.mark.parametrize("rule", ["token", "block", "token argmax", "block argmax"], indirect=True)
 def test_the_verifier_gets_real_distributions_and_valid_drafts(calls, rule, serving, lengths):
-    genuine = {"token": chain.verify_chain, "block": block.verify_block}[rule]
+    genuine = {"token": chain.verify_chain, "block": block.verify_block}[rule.split()[0]]
     serve_closed_loop(serving(lengths(*PAIRS), rule=rule), lengths(*PAIRS), 3)
     for (draft, q, p, num_draft), uniforms, result in calls:
+        assert (q is None) == ("argmax" in rule)
         again = genuine(draft, q, p, num_draft, **uniforms | {"validate": True})
         np.testing.assert_array_equal(again[1], result[1])
