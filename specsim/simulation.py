@@ -11,8 +11,9 @@ from specsim.costs.memory import MemoryPlan, memory_plan
 from specsim.costs.passes import ForwardShape, PassCost, drafter_shape, target_shape
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.step import StepCost
-from specsim.drafting import shape as shapes
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.shape import DraftShape
+from specsim.drafting.stated import chain_source, draft_shape, tree_source
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.replica import Serving
 from specsim.engine.run import serve_closed_loop, serve_open_loop
@@ -101,38 +102,20 @@ class Simulation:
         """The lengths of the first requests of a replication."""
         return self._sample_lengths(num_requests, stream(self.inputs.scenario.seed, "lengths", replication))
 
-    def draft_shape(self, num_draft_tokens: int) -> shapes.DraftShape:
-        """How the draft tokens of a round hang together: a chain, or the first levels of the scenario's tree."""
-        tree = self.inputs.scenario.speculation.tree
-        return shapes.tree(tree.children[:num_draft_tokens]) if tree else shapes.chain(num_draft_tokens)
+    def draft_shape(self, num_draft_tokens: int) -> DraftShape:
+        """How the draft tokens of a round hang together."""
+        return draft_shape(self.inputs.scenario.speculation, num_draft_tokens)
 
-    def tree_source(self, num_draft_tokens: int) -> TreeAcceptance:
+    def tree_source(self, num_levels: int) -> TreeAcceptance:
         """What proposes trees and scores them, the same in every replication; only of scenarios that have a tree."""
-        speculation = self.inputs.scenario.speculation
-        acceptance, tree = speculation.acceptance, speculation.tree
-        if tree is None:
-            raise ValueError("this scenario drafts chains")
-        return TreeAcceptance(
-            acceptance.conditional(num_draft_tokens),
-            self.draft_shape(num_draft_tokens),
-            siblings=tree.siblings,
-            greedy=speculation.temperature == 0,
-            vocabulary=acceptance.vocabulary,
-            rng=stream(self.inputs.scenario.seed, "distributions"),
-            concentration=acceptance.concentration,
-        )
+        return tree_source(self.inputs.scenario.speculation, num_levels, self._distributions())
 
     def acceptance_source(self, num_draft_tokens: int) -> PositionAcceptance:
         """What proposes chains and scores them, the same in every replication."""
-        speculation = self.inputs.scenario.speculation
-        acceptance = speculation.acceptance
-        return PositionAcceptance(
-            acceptance.conditional(num_draft_tokens),
-            acceptance.vocabulary,
-            stream(self.inputs.scenario.seed, "distributions"),
-            acceptance.concentration,
-            sampled=speculation.sampled,
-        )
+        return chain_source(self.inputs.scenario.speculation, num_draft_tokens, self._distributions())
+
+    def _distributions(self) -> np.random.Generator:
+        return stream(self.inputs.scenario.seed, "distributions")
 
     def _speculator(self, lengths: Lengths, num_draft_tokens: int, replication: int) -> Speculator | TreeSpeculator:
         rule, seed = self.inputs.scenario.speculation.rule, self.inputs.scenario.seed
