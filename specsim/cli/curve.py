@@ -16,8 +16,8 @@ def curve(
 ) -> None:
     """Throughput and speedup against batch: up to which load does speculation pay?
 
-    Simulates every batch without speculation and with each draft length (of a tree: number of levels), and writes the curve as CSV, PNG and SVG, the
-    resolved scenario and the provenance.
+    Simulates every batch without speculation and with each draft length (of a tree: number of levels), and writes the
+    curve as CSV, PNG and SVG, the resolved scenario and the provenance.
 
     Examples:
     specsim curve llama3.1-8b-h100-eagle3
