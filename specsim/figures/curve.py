@@ -7,6 +7,7 @@ form are given to it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import matplotlib as mpl
@@ -33,7 +34,7 @@ def curve_figure(
     crossings: Crossings,
     free_verify_batch: float | None,
     running_limit: float | None = None,
-    draft_unit: str = "K",
+    draft_name: Callable[[int], str] = "K = {}".format,
 ) -> Figure:
     """Throughput against batch above, speedup against batch below.
 
@@ -48,7 +49,7 @@ def curve_figure(
         crossings: of the highlighted draft length's speedup.
         free_verify_batch: where its verifying stops being free [requests]; None to leave it out.
         running_limit: requests that run at once however many are in flight; None where all do.
-        draft_unit: what a draft length counts, for the names of the lines.
+        draft_name: draft length → what its lines are called.
     """
     with mpl.rc_context(STYLE):
         figure = new_figure()
@@ -58,8 +59,8 @@ def curve_figure(
         figure.text(0.02, 0.925, subtitle, fontsize=11, color=GREY, va="center")
         lines = _lines(table, highlight)
         _batch_axis(speedup, sorted(table.dropna(subset="tokens_per_s")["batch"].unique()))
-        _draw_throughput(throughput, lines, highlight, draft_unit)
-        _draw_speedup(speedup, lines, highlight, draft_unit)
+        _draw_throughput(throughput, lines, highlight, draft_name)
+        _draw_speedup(speedup, lines, highlight, draft_name)
         shade(speedup, crossings)
         for number, crossing in enumerate(crossings.crossings):
             label = crossing_label(crossing, alone=len(crossings.crossings) == 1)
@@ -96,13 +97,15 @@ def _batch_axis(axes: Axes, batches: list[int]) -> None:
     axes.set_xlabel("batch: requests in flight (logarithmic)")
 
 
-def _draw_throughput(axes: Axes, lines: dict[int, tuple[pd.DataFrame, str]], highlight: int, draft_unit: str) -> None:
+def _draw_throughput(
+    axes: Axes, lines: dict[int, tuple[pd.DataFrame, str]], highlight: int, draft_name: Callable[[int], str]
+) -> None:
     labels = []
     for length, (rows, colour) in lines.items():
         thick = length in (0, highlight)
         _line_with_band(axes, rows, "tokens_per_s", colour, thick)
         labels.append(
-            _end_label(rows, "tokens_per_s", f"{draft_unit} = {length}" if length else "no speculation", colour, thick)
+            _end_label(rows, "tokens_per_s", draft_name(length) if length else "no speculation", colour, thick)
         )
     axes.set_ylim(0, 1.08 * max(rows["tokens_per_s"].max() for rows, _ in lines.values()))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:,.0f}"))
@@ -110,18 +113,20 @@ def _draw_throughput(axes: Axes, lines: dict[int, tuple[pd.DataFrame, str]], hig
     label_ends(axes, labels)
 
 
-def _draw_speedup(axes: Axes, lines: dict[int, tuple[pd.DataFrame, str]], highlight: int, draft_unit: str) -> None:
+def _draw_speedup(
+    axes: Axes, lines: dict[int, tuple[pd.DataFrame, str]], highlight: int, draft_name: Callable[[int], str]
+) -> None:
     drawn = {length: line for length, line in lines.items() if length}
     axes.axhline(1.0, color=INK, linewidth=1.6, zorder=1.5)
     for length, (rows, colour) in drawn.items():
         _line_with_band(axes, rows, "speedup", colour, length == highlight)
-    _draw_closed_form(axes, drawn[highlight][0], f"{draft_unit} = {highlight}")
+    _draw_closed_form(axes, drawn[highlight][0], draft_name(highlight))
     _speedup_limits(axes, [rows for rows, _ in drawn.values()])
     axes.set_ylabel("speedup (output tokens/s, equal batch)")
     label_ends(
         axes,
         [
-            _end_label(rows, "speedup", f"{draft_unit} = {length}", colour, length == highlight)
+            _end_label(rows, "speedup", draft_name(length), colour, length == highlight)
             for length, (rows, colour) in drawn.items()
         ],
     )

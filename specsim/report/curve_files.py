@@ -14,6 +14,7 @@ from specsim.report.curve import featured_draft_length, headline, table
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
+from specsim.report.words import levels
 from specsim.schema.load import Inputs
 from specsim.schema.speculation import NgramLookup
 from specsim.schema.workload import FixedLengths, QuantileLengths
@@ -36,7 +37,7 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
         crossings=result.crossings[k],
         free_verify_batch=result.free_batch[k],
         running_limit=result.running_limit,
-        draft_unit="levels" if inputs.scenario.speculation.tree else "K",
+        draft_name=levels if inputs.scenario.speculation.tree else "K = {}".format,
     )
     return {
         "curve.csv": table_writer(result.points),
