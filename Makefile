@@ -13,7 +13,7 @@ help:  ## list the commands
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "specsim needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fast,test,dev]'
 	@touch .venv/installed
 
 demo: .venv/installed  ## does speculation pay for Llama-3.1-8B with an EAGLE-3 head on an H100?
@@ -31,9 +31,8 @@ gallery: .venv/installed  ## redraw the figures in plots/ with the tables behind
 bench: .venv/installed  ## speeds of the verifier and the engine
 	$(BIN)/python -m pytest benchmarks -q --benchmark-columns=min,median,ops
 
-published: .venv/installed  ## predicted against published and our own measurements: how far uncalibrated profiles are off
-	$(BIN)/python benchmarks/published.py
-	$(BIN)/python benchmarks/forward.py
+published: .venv/installed  ## predicted against published and our own measurements (3 minutes); renews docs/accuracy.md
+	$(BIN)/specsim validate --out docs --force
 
 check: .venv/installed  ## lint, format, types and layers
 	$(BIN)/ruff check .

@@ -15,6 +15,7 @@ class Pass(NamedTuple):
         context_tokens: Σ over sequences of the KV entries read; each is read once, whatever the number of queries.
         query_context: Σ over query tokens of the KV entries each attends to.
         fused_tokens: tokens whose hidden states, taken from the target, a drafter fuses first.
+        prompt_query_context: the part of ``query_context`` that belongs to prompt chunks.
     """
 
     tokens: int
@@ -23,6 +24,7 @@ class Pass(NamedTuple):
     context_tokens: int
     query_context: int
     fused_tokens: int = 0
+    prompt_query_context: int = 0
 
 
 def attended(queries: int, context: int) -> int:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
+from specsim.costs.layers import Split
 from specsim.costs.memory import MemoryPlan, memory_plan
-from specsim.costs.passes import ForwardShape, PassCost, drafter_shape, target_shape
+from specsim.costs.passes import PassCost
 from specsim.costs.roofline import Rates, device_rates
+from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
 from specsim.costs.step import StepCost
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.shape import DraftShape
@@ -24,6 +26,8 @@ from specsim.policies.static import Static
 from specsim.records import RunRecords
 from specsim.rng import stream
 from specsim.schema.load import Inputs
+from specsim.schema.quantisation import KV_BYTES, Quantisation
+from specsim.schema.scenario import Deployment
 from specsim.schema.speculation import NgramLookup
 from specsim.schema.workload import ClosedLoop, FixedLengths, Load, QuantileLengths
 from specsim.workload.arrivals import poisson_arrivals
@@ -51,7 +55,12 @@ class Simulation:
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
         deployment = inputs.scenario.deployment
-        self.target: ForwardShape = target_shape(inputs.target, deployment.tensor_parallel)
+        self.target: ForwardShape = target_shape(
+            inputs.target,
+            split=_split(deployment, inputs.target_quantisation),
+            exchange=deployment.expert_exchange,
+            stages=deployment.pipeline_parallel,
+        )
         self.drafter = _drafter_shape(inputs)
         self.rates: Rates = device_rates(inputs.device, ideal=deployment.ideal)
         self._sample_lengths = _lengths_sampler(inputs)
@@ -81,17 +90,19 @@ class Simulation:
         scenario, engine = self.inputs.scenario, self.inputs.engine
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication)
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
+        memory, shape = self.memory(speculating), self.draft_shape(num_draft_tokens)
         serving = Serving(
             max_num_seqs=engine.max_num_seqs,
             max_num_batched_tokens=engine.max_num_batched_tokens,
-            kv_tokens=self.memory(speculating).kv_tokens,
+            kv_tokens=memory.kv_tokens,
             decode_only=scenario.workload.decode_only,
             cost=self.step_cost(speculating),
             drafter=None if isinstance(drafter, NgramLookup) or not speculating else drafter,
             looks_up=isinstance(drafter, NgramLookup) and speculating,
             policy=Static(num_draft_tokens),
-            shape=self.draft_shape(num_draft_tokens),
+            shape=shape,
             speculator=self._speculator(lengths, num_draft_tokens, replication),
+            pool_tokens=partial(memory.pool_tokens, num_draft_tokens=shape.max_nodes),
         )
         if isinstance(load, ClosedLoop):
             return serve_closed_loop(serving, lengths, load.concurrency)
@@ -168,13 +179,15 @@ class Simulation:
         lengths = self.lengths(num_requests, replication)
         longest = int((lengths.prompt + lengths.output).max())
         where, problems = str(self.inputs.files["scenario"]), []
-        pool, positions = self.memory(num_draft_tokens > 0).kv_tokens, self.inputs.target.max_position_embeddings
+        memory, positions = self.memory(num_draft_tokens > 0), self.inputs.target.max_position_embeddings
         draft_tokens = self.draft_shape(num_draft_tokens).max_nodes
+        needed = memory.pool_tokens(longest + draft_tokens, draft_tokens)
         drafts = f" with its drafts ({longest} + {draft_tokens})" if draft_tokens else f" ({longest})"
-        if longest + draft_tokens > pool:
+        if needed > memory.kv_tokens:
+            held = "" if needed == longest + draft_tokens else f", which takes the room of {needed}"
             remedy = (
-                f"the KV pool holds {pool} tokens, fewer than the longest request{drafts}; use more devices, a larger "
-                "device or shorter requests"
+                f"the KV pool holds {memory.kv_tokens} tokens, fewer than the longest request{drafts}{held}; use more "
+                "devices, a larger device or shorter requests"
             )
             problems.append(Problem(where, "workload.lengths", f"{longest} tokens", remedy))
         if positions is not None and longest > positions:
@@ -186,10 +199,22 @@ class Simulation:
 
 
 def _drafter_shape(inputs: Inputs) -> ForwardShape | None:
-    drafter = inputs.scenario.speculation.drafter
+    deployment, drafter = inputs.scenario.deployment, inputs.scenario.speculation.drafter
     if isinstance(drafter, NgramLookup) or inputs.drafter is None:
         return None
-    return drafter_shape(drafter, inputs.drafter, inputs.scenario.deployment.tensor_parallel)
+    return drafter_shape(
+        drafter,
+        inputs.drafter,
+        split=_split(deployment, inputs.drafter_quantisation, drafter.tensor_parallel),
+        exchange=deployment.expert_exchange,
+    )
+
+
+def _split(deployment: Deployment, quantisation: Quantisation, tensor_parallel: int | None = None) -> Split:
+    """How a model is laid over devices; a drafter can have fewer of them than the target."""
+    tensor = tensor_parallel or deployment.tensor_parallel
+    expert = deployment.expert_parallel if tensor == deployment.tensor_parallel else 1
+    return Split(tensor, expert, quantisation, KV_BYTES[deployment.kv_format])
 
 
 def _lengths_sampler(inputs: Inputs) -> Callable[[int, np.random.Generator], Lengths]:

@@ -100,11 +100,11 @@ def find_crossings(batches: ArrayLike, speedups: ArrayLike, confidence: float = 
     if speedups.ndim != 2 or speedups.shape[1] != batches.size or not np.all(speedups > 0):
         raise ValueError("speedups must be positive, of shape [replications, batches]")
     mean, half = mean_band(np.log(speedups), confidence)
-    return _invert(batches, mean, mean - half, mean + half)
+    return crossings_of_band(batches, mean, mean - half, mean + half)
 
 
-def _invert(batches: Floats, mean: Floats, low: Floats, high: Floats) -> Crossings:
-    """Crossings of a band of log-speedups, all of shape [batches]."""
+def crossings_of_band(batches: Floats, mean: Floats, low: Floats, high: Floats) -> Crossings:
+    """Crossings of a band of log-speedups, all of shape [batches], however the band came about."""
     pays, costs = _positive(batches, low), _positive(batches, -high)
     undecided = _gaps(sorted(pays + costs, key=lambda span: span.low), batches, (low <= 0) & (high >= 0))
     changes = _sign_changes(batches, mean)

@@ -16,6 +16,8 @@ class Kind(StrEnum):
     models = "models"
     scenarios = "scenarios"
     lengths = "lengths"
+    measurements = "measurements"
+    steps = "steps"
 
 
 def list_names(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:

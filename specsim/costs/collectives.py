@@ -1,4 +1,7 @@
-"""All-reduce among the devices of a tensor-parallel group."""
+"""What the devices of one server send each other: sums, expert traffic, and hidden states down a pipeline.
+
+Only all-reduce was measured; the others use its figures on their own number of bytes.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from specsim.costs.roofline import soft_maximum
 from specsim.schema.hardware import Device
 
+Floats = NDArray[np.float64]
 
-def all_reduce_seconds(message_bytes: ArrayLike, group: int, device: Device) -> NDArray[np.float64]:
+
+def all_reduce_seconds(message_bytes: ArrayLike, group: int, device: Device) -> Floats:
     """Seconds of one all-reduce: (launch^q + (2(n−1)/n · bytes / (e·link))^q)^(1/q), nothing for a group of one.
 
     Args:
@@ -17,9 +22,29 @@ def all_reduce_seconds(message_bytes: ArrayLike, group: int, device: Device) -> 
         group: devices that take part; the device file must have figures for it.
         device: whose links and figures.
     """
-    size = np.asarray(message_bytes, dtype=np.float64)
+    return _seconds(2 * (group - 1) / group * np.asarray(message_bytes, dtype=np.float64), group, device)
+
+
+def all_to_all_seconds(device_bytes: ArrayLike, group: int, device: Device) -> Floats:
+    """Seconds of one all-to-all, in which each device keeps one n-th of its bytes and sends the rest to the others.
+
+    Args:
+        device_bytes: what each device has to hand out [B], any shape.
+        group: devices that take part.
+        device: whose links, with the efficiency and sharpness of its all-reduce.
+    """
+    return _seconds((group - 1) / group * np.asarray(device_bytes, dtype=np.float64), group, device)
+
+
+def send_seconds(message_bytes: ArrayLike, device: Device) -> Floats:
+    """Seconds to hand a tensor to the next pipeline stage, with the figures of an all-reduce between two devices."""
+    return _seconds(np.asarray(message_bytes, dtype=np.float64), 2, device)
+
+
+def _seconds(sent: Floats, group: int, device: Device) -> Floats:
+    """Of a collective in which each device sends so many bytes."""
     if group == 1:
-        return np.zeros(size.shape)
+        return np.zeros(sent.shape)
     figures = device.allreduce
-    transfer = 2 * (group - 1) / group * size / (figures.efficiency[group] * device.interconnect.bandwidth)
-    return soft_maximum(np.full(size.shape, figures.launch), transfer, figures.sharpness[group]) * (size > 0)
+    transfer = sent / (figures.efficiency[group] * device.interconnect.bandwidth)
+    return soft_maximum(np.full(sent.shape, figures.launch), transfer, figures.sharpness[group]) * (sent > 0)

@@ -1,4 +1,4 @@
-"""The matrix products of a transformer, and their time by number of rows."""
+"""The matrix products that every token passes through, and their time by number of rows."""
 
 from __future__ import annotations
 
@@ -9,24 +9,38 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specsim.costs.roofline import Rates, padded_rows, soft_maximum
-from specsim.schema.model import ModelConfig
+from specsim.schema.quantisation import BF16, Format
 
-BYTES_PER_ELEMENT = 2  # BF16
+BYTES_PER_ELEMENT = 2  # BF16, what activations are in
 
 Floats = NDArray[np.float64]
 
 
 class Linear(NamedTuple):
-    """A weight matrix on one device: rows of ``inputs`` numbers become rows of ``outputs``, ``repeats`` times."""
+    """A weight matrix on one device: rows of ``inputs`` numbers become rows of ``outputs``.
+
+    Attributes:
+        inputs, outputs: its sizes.
+        repeats: how many such products run one after another.
+        stacked: matrices that one launch applies side by side, each to its own part of the row (the heads of MLA).
+        format: of its weights.
+    """
 
     inputs: int
     outputs: int
     repeats: int = 1
+    stacked: int = 1
+    format: Format = BF16
 
     @property
     def weights(self) -> int:
-        """Numbers in all ``repeats`` matrices."""
-        return self.inputs * self.outputs * self.repeats
+        """Numbers in all its matrices."""
+        return self.inputs * self.outputs * self.stacked * self.repeats
+
+    @property
+    def bytes(self) -> float:
+        """Bytes of all its matrices."""
+        return self.weights * self.format.bytes_per_weight
 
 
 class LinearTime(NamedTuple):
@@ -35,24 +49,6 @@ class LinearTime(NamedTuple):
     weights: Floats
     compute: Floats
     launch: Floats
-
-
-def layer_linears(model: ModelConfig, tensor_parallel: int, *, attention_inputs: int | None = None) -> list[Linear]:
-    """The matrix products of all layers, one device's share.
-
-    Args:
-        model: its dimensions.
-        tensor_parallel: devices that share each matrix (Megatron's split: outputs first, inputs second).
-        attention_inputs: width that the query, key and value projections read, where it is not the hidden size.
-    """
-    hidden, layers, share = model.hidden_size, model.num_hidden_layers, tensor_parallel
-    up = (model.mlp_matrices - 1) * model.intermediate_size
-    return [
-        Linear(attention_inputs or hidden, (model.query_size + 2 * model.kv_size) // share, layers),
-        Linear(model.query_size // share, hidden, layers),
-        Linear(hidden, up // share, layers),
-        Linear(model.intermediate_size // share, hidden, layers),
-    ]
 
 
 def linear_time(linears: Sequence[Linear], rows: ArrayLike, rates: Rates) -> LinearTime:
@@ -65,10 +61,24 @@ def linear_time(linears: Sequence[Linear], rows: ArrayLike, rates: Rates) -> Lin
     ran = asked > 0
     weights, compute, launch = (np.zeros(asked.shape) for _ in range(3))
     for linear in linears:
-        activations = 0 if rates.weight_traffic_only else asked * (linear.inputs + linear.outputs)
-        moved = BYTES_PER_ELEMENT * (linear.inputs * linear.outputs + activations) / rates.linear_bandwidth * ran
-        arithmetic = 2.0 * linear.inputs * linear.outputs * computed / rates.linear_flops
+        held = linear.inputs * linear.outputs * linear.stacked
+        per_row = 0.0 if rates.weight_traffic_only else activation_bytes(linear.inputs, linear.outputs, linear.format)
+        traffic = held * linear.format.bytes_per_weight + asked * (per_row * linear.stacked)
+        moved = traffic / rates.linear_bandwidth * ran
+        arithmetic = 2.0 * held * computed / rates.flops_in[linear.format.compute]
         weights += linear.repeats * moved
         compute += linear.repeats * (soft_maximum(arithmetic, moved, rates.sharpness) - moved)
-        launch += linear.repeats * rates.linear_launch * ran
+        launch += linear.repeats * launch_seconds(linear.format, rates) * ran
     return LinearTime(weights, compute, launch)
+
+
+def activation_bytes(inputs: int, outputs: int, format_: Format) -> float:
+    """Bytes moved per row: operand and result; to quantise, BF16 is read and the format written first."""
+    if format_.quantises_activations:
+        return inputs * (BYTES_PER_ELEMENT + 2 * format_.activation_bytes) + outputs * BYTES_PER_ELEMENT
+    return BYTES_PER_ELEMENT * (inputs + outputs)
+
+
+def launch_seconds(format_: Format, rates: Rates) -> float:
+    """Of a product, with the kernel that quantises its input where there is one."""
+    return rates.linear_launch + (rates.kernel_launch if format_.quantises_activations else 0.0)

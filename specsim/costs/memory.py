@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from specsim.costs.linear import BYTES_PER_ELEMENT
-from specsim.costs.passes import ForwardShape, kv_bytes_per_token
+from specsim.costs.shapes import ForwardShape
 from specsim.errors import InfeasibleError, Problem
 from specsim.schema.hardware import Device, Engine
 
@@ -14,7 +14,16 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """The use of one device's memory [B] and the KV pool that follows [tokens]."""
+    """The use of one device's memory [B] and the KV pool that follows [tokens].
+
+    The pool counts whole tokens: tokens that are in the cache of every layer.
+
+    Attributes:
+        usable, weights, draft_weights, reserve: bytes.
+        kv_bytes_per_token: of a whole token, the drafter's caches included.
+        kv_tokens: size of the pool.
+        shapes: target and drafter.
+    """
 
     usable: float
     weights: float
@@ -22,6 +31,25 @@ class MemoryPlan:
     reserve: float
     kv_bytes_per_token: float
     kv_tokens: int
+    shapes: tuple[ForwardShape, ...]
+
+    def pool_tokens(self, tokens: int, num_draft_tokens: int = 0) -> int:
+        """Whole tokens that a sequence takes from the pool.
+
+        As many as it has, unless some layers keep a window of it only, or a state instead of a cache.
+
+        Args:
+            tokens: of the sequence, its drafts included.
+            num_draft_tokens: the most in a verify; a linear layer keeps a state for each place to go back to.
+        """
+        uneven = any(
+            shape.operators.states or any(a.window is not None for a in shape.operators.attentions)
+            for shape in self.shapes
+        )
+        if not uneven:
+            return tokens
+        kept = sum(shape.cached_bytes(tokens, num_draft_tokens + 1) for shape in self.shapes)
+        return math.ceil(kept / self.kv_bytes_per_token)
 
 
 def memory_plan(
@@ -38,9 +66,9 @@ def memory_plan(
         InfeasibleError: when no KV token fits beside the weights.
     """
     usable = device.memory.capacity * engine.memory_fraction
-    shapes = [target] if drafter is None else [target, drafter]
-    loaded = [shape.resident_parameters * BYTES_PER_ELEMENT / shape.tensor_parallel for shape in shapes]
-    per_token = sum(kv_bytes_per_token(shape) for shape in shapes)
+    shapes = (target,) if drafter is None else (target, drafter)
+    loaded = [shape.resident_bytes for shape in shapes]
+    per_token = sum(shape.kv_bytes_per_token for shape in shapes)
     free = usable - sum(loaded) - engine.activation_reserve
     kv_tokens = int(free // per_token)
     if kv_tokens < 1:
@@ -51,4 +79,4 @@ def memory_plan(
             "model"
         )
         raise InfeasibleError([Problem(where, "deployment", "", remedy)])
-    return MemoryPlan(usable, loaded[0], sum(loaded[1:]), engine.activation_reserve, per_token, kv_tokens)
+    return MemoryPlan(usable, loaded[0], sum(loaded[1:]), engine.activation_reserve, per_token, kv_tokens, shapes)

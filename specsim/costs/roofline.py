@@ -7,6 +7,7 @@ Patterson, "Roofline" (CACM 2009); measured matrix products follow a finite n (s
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +33,9 @@ class Rates:
     """What a device achieves: its peaks times the efficiencies of its kernels.
 
     Attributes:
-        linear_flops, linear_bandwidth: of matrix products [FLOP/s, B/s].
+        flops_in: of matrix products, by the precision that the tensor cores work in; what the device lacks is left out
+            [FLOP/s].
+        linear_bandwidth: of matrix products [B/s].
         linear_launch: per matrix product [s].
         sharpness: n of the soft maximum; infinite for the hard one.
         row_tile: rows are padded up to the first value while they fit, above it to multiples of the second.
@@ -40,10 +43,11 @@ class Rates:
         attention_launch: per layer [s].
         attention_per_kv_head: per layer, sequence and KV head [s].
         elementwise_launch: of norms, activations and cache writes, per layer [s].
+        kernel_launch: of each elementwise kernel beyond those [s].
         weight_traffic_only: whether everything but weights and matrix arithmetic is free (theory).
     """
 
-    linear_flops: float
+    flops_in: Mapping[str, float]
     linear_bandwidth: float
     linear_launch: float
     sharpness: float
@@ -53,17 +57,40 @@ class Rates:
     attention_launch: float
     attention_per_kv_head: float
     elementwise_launch: float
+    kernel_launch: float
     weight_traffic_only: bool
+
+    @property
+    def linear_flops(self) -> float:
+        """Of matrix products in BF16."""
+        return self.flops_in["bf16"]
 
 
 def device_rates(device: Device, *, ideal: bool) -> Rates:
-    """The BF16 rates of a device; ``ideal`` drops every efficiency, launch time and traffic other than weights."""
+    """The rates of a device; ``ideal`` drops every efficiency, launch time and traffic other than weights.
+
+    The efficiency of matrix products was fitted in BF16 and is used in every precision.
+    """
     peak, bandwidth = device.peak.bf16, device.memory.bandwidth
+    peaks = {name: flops for name, flops in device.peak if flops is not None}
     if ideal:
-        return Rates(peak, bandwidth, 0.0, math.inf, (1, 1), peak, bandwidth, 0.0, 0.0, 0.0, weight_traffic_only=True)
+        return Rates(
+            flops_in=peaks,
+            linear_bandwidth=bandwidth,
+            linear_launch=0.0,
+            sharpness=math.inf,
+            row_tile=(1, 1),
+            attention_flops=peak,
+            attention_bandwidth=bandwidth,
+            attention_launch=0.0,
+            attention_per_kv_head=0.0,
+            elementwise_launch=0.0,
+            kernel_launch=0.0,
+            weight_traffic_only=True,
+        )
     linear, attention, elementwise = device.linear, device.attention, device.elementwise
     return Rates(
-        linear_flops=linear.compute_efficiency * peak,
+        flops_in={name: linear.compute_efficiency * flops for name, flops in peaks.items()},
         linear_bandwidth=linear.bandwidth_efficiency * bandwidth,
         linear_launch=linear.launch,
         sharpness=math.inf if linear.sharpness == "hard" else linear.sharpness,
@@ -73,6 +100,7 @@ def device_rates(device: Device, *, ideal: bool) -> Rates:
         attention_launch=attention.launch,
         attention_per_kv_head=attention.per_kv_head,
         elementwise_launch=elementwise.launch * elementwise.kernels_per_layer,
+        kernel_launch=elementwise.launch,
         weight_traffic_only=False,
     )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specsim.drafting.shape import DraftShape
 from specsim.forward import Pass
-from specsim.schema.speculation import DraftModel, EagleHead
+from specsim.schema.speculation import BlockParallelHead, DraftModel, EagleHead, MedusaHeads, ModelDrafter, MTPLayers
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -34,12 +35,12 @@ class PromptWork:
 NO_PROMPTS = PromptWork()
 
 
-def catch_up_tokens(drafter: DraftModel | EagleHead, num_accepted: Ints, last_is_new: Bools) -> Ints:
+def catch_up_tokens(drafter: ModelDrafter, num_accepted: Ints, last_is_new: Bools) -> Ints:
     """Tokens of the last round that the drafter has not computed itself, per request.
 
     A draft model has computed every draft that it drafted on from: all but the token the verifier added, and the last
-    accepted one where nothing was drafted after it. An EAGLE head recomputes the whole round, since only now are the
-    target's hidden states known.
+    accepted one where nothing was drafted after it. What reads the target's hidden states takes in the whole round,
+    since only now are they known; Medusa heads read the last of them only.
 
     Args:
         drafter: which kind.
@@ -47,13 +48,19 @@ def catch_up_tokens(drafter: DraftModel | EagleHead, num_accepted: Ints, last_is
         last_is_new: whether a draft was accepted after which none was drafted, per request [B]: the last of a chain,
             or a leaf of a tree.
     """
-    if isinstance(drafter, EagleHead):
-        return num_accepted + 1
-    return 1 + last_is_new.astype(np.int64)
+    match drafter:
+        case EagleHead() | MTPLayers() | BlockParallelHead():
+            return num_accepted + 1
+        case MedusaHeads():
+            return np.ones_like(num_accepted)
+        case DraftModel():
+            return 1 + last_is_new.astype(np.int64)
+        case _:
+            assert_never(drafter)
 
 
 def draft_passes(
-    drafter: DraftModel | EagleHead,
+    drafter: ModelDrafter,
     shape: DraftShape,
     num_draft: Ints,
     catch_up: Ints,
@@ -62,14 +69,9 @@ def draft_passes(
 ) -> Iterator[Pass]:
     """The passes that propose drafts of ``num_draft`` levels per request, and that take in the step's prompt tokens.
 
-    The first pass catches up, and all candidates for the next token come from its logits. Each later one computes the
-    nodes of a level that have children, for the requests that still want another level, so the longest draft decides
-    how many passes run. In a chain that is one token per request. A node attends to the context and to its ancestors;
-    the entries of all nodes computed before are read.
-
     Args:
         drafter: which kind.
-        shape: how drafts hang together.
+        shape: how drafts hang together; a block is a chain.
         num_draft: levels wanted per request [B]; in a chain, tokens.
         catch_up: tokens that the first pass computes per request [B].
         context: tokens of prompt and output so far per request [B].
@@ -77,12 +79,34 @@ def draft_passes(
     """
     first = num_draft > 0
     wanted, queries, keys = num_draft[first], catch_up[first], context[first]
+    match drafter:
+        case DraftModel() | EagleHead() | MTPLayers():
+            fuses = isinstance(drafter, EagleHead) and drafter.generation == "eagle3"
+            yield from _one_token_a_pass(shape, wanted, queries, keys, prompts, fuses=fuses)
+        case MedusaHeads():
+            if len(wanted):
+                yield Pass(len(wanted), len(wanted), len(wanted), 0, 0)
+        case BlockParallelHead():
+            yield from _one_block(drafter.block_size, wanted, queries, keys, prompts)
+        case _:
+            assert_never(drafter)
+
+
+def _one_token_a_pass(
+    shape: DraftShape, wanted: Ints, queries: Ints, keys: Ints, prompts: PromptWork, *, fuses: bool
+) -> Iterator[Pass]:
+    """The first pass catches up, and all candidates for the next token come from its logits.
+
+    Each later one computes the nodes of a level that have children, for the requests that still want another level, so
+    the longest draft decides how many passes run. In a chain that is one token per request. A node attends to the
+    context and to its ancestors; the entries of all nodes computed before are read.
+    """
     tokens = int(queries.sum()) + prompts.tokens
     if tokens:
         pairs = int((queries * keys - queries * (queries - 1) // 2).sum()) + prompts.query_context
         reads = int(keys.sum()) + prompts.context_tokens
-        fused = tokens if isinstance(drafter, EagleHead) and drafter.generation == "eagle3" else 0
-        yield Pass(tokens, len(wanted), len(wanted) + prompts.sequences, reads, pairs, fused)
+        sequences, fused = len(wanted) + prompts.sequences, tokens if fuses else 0
+        yield Pass(tokens, len(wanted), sequences, reads, pairs, fused, prompts.query_context)
     computed = 0
     for level in range(1, int(wanted.max(initial=0))):
         active, nodes = keys[wanted > level], int(shape.num_inner[level])
@@ -90,3 +114,14 @@ def draft_passes(
         tokens, contexts = nodes * len(active), int(active.sum())
         pairs = nodes * contexts + level * tokens
         yield Pass(tokens, tokens, len(active), contexts + computed * len(active), pairs)
+
+
+def _one_block(block: int, wanted: Ints, queries: Ints, keys: Ints, prompts: PromptWork) -> Iterator[Pass]:
+    """Every token of the block sees the whole context and the whole block.
+
+    Tokens that the target has computed, prompts among them, only become keys and values.
+    """
+    fused = int(queries.sum()) + prompts.tokens
+    if fused:
+        reads = int(keys.sum()) + block * len(wanted)
+        yield Pass(block * len(wanted), int(wanted.sum()), len(wanted), reads, block * reads, fused)

@@ -22,7 +22,7 @@ from specsim.engine.speculator import Speculator
 from specsim.engine.tree_speculator import TreeSpeculator
 from specsim.engine.work import Chunks, prompt_work, target_pass
 from specsim.policies.observation import Observation
-from specsim.schema.speculation import DraftModel, EagleHead
+from specsim.schema.speculation import ModelDrafter
 
 Ints = NDArray[np.int64]
 
@@ -42,6 +42,7 @@ class Serving:
         policy: (observation, state) → (draft lengths, state).
         shape: the largest draft that the policy can ask for.
         speculator: drafts and verifies.
+        pool_tokens: tokens of a request, drafts included → what it takes from the KV pool.
     """
 
     max_num_seqs: int
@@ -49,11 +50,12 @@ class Serving:
     kv_tokens: int
     decode_only: bool
     cost: StepCost
-    drafter: DraftModel | EagleHead | None
+    drafter: ModelDrafter | None
     looks_up: bool
     policy: Callable[[Observation, Any], tuple[Ints, Any]]
     shape: DraftShape
     speculator: Speculator | TreeSpeculator
+    pool_tokens: Callable[[int], int] = int  # every token is kept whole
 
 
 class Replica:
@@ -148,7 +150,7 @@ class Replica:
         running = len(self._decoding) + len(self._prefilling)
         while self._waiting and budget > 0 and running + len(admitted) < self._serving.max_num_seqs:
             request = self._waiting[0]
-            if not self._pool.reserve(self._length(request)):
+            if not self._pool.reserve(self._pool_tokens(request)):
                 break
             self._waiting.popleft()
             self._speculator.admit(request)
@@ -157,10 +159,11 @@ class Replica:
             budget -= 1 if self._serving.decode_only else int(table.prompt_tokens[request])
         return np.array(admitted, dtype=np.int64)
 
-    def _length(self, request: int) -> int:
-        """KV tokens that a request can come to need."""
-        table = self._table
-        return int(table.prompt_tokens[request] + table.output_tokens[request]) + self._serving.shape.max_nodes
+    def _pool_tokens(self, request: int) -> int:
+        """What a request can come to need of the KV pool."""
+        table, serving = self._table, self._serving
+        tokens = int(table.prompt_tokens[request] + table.output_tokens[request]) + serving.shape.max_nodes
+        return serving.pool_tokens(tokens)
 
     def _price(self, decodes: Decodes, chunks: Chunks) -> tuple[float, ...]:
         table, shape, requests = self._table, self._serving.shape, decodes.requests
@@ -208,6 +211,6 @@ class Replica:
         self._decoding = self._decoding[~np.isin(self._decoding, done)]
         finished: list[int] = done.tolist()
         for request in finished:
-            self._pool.release(self._length(request))
+            self._pool.release(self._pool_tokens(request))
             self._speculator.release(request)
         return finished

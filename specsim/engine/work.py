@@ -47,4 +47,5 @@ def target_pass(table: RequestTable, shape: DraftShape, decodes: Decodes, prompt
         sequences=len(requests) + prompts.sequences,
         context_tokens=int((context + num_nodes).sum()) + prompts.context_tokens,
         query_context=int(pairs.sum()) + prompts.query_context,
+        prompt_query_context=prompts.query_context,
     )

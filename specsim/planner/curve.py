@@ -44,7 +44,7 @@ class CurveResult:
     points: pd.DataFrame
     closed_form: pd.DataFrame
     crossings: dict[int, Crossings]
-    free_batch: dict[int, int]
+    free_batch: dict[int, int | None]
     notes: tuple[str, ...] = ()
 
     @property
@@ -146,6 +146,12 @@ def _notes(simulation: Simulation) -> Iterator[str]:
         yield (
             "The acceptance stated is that of a first candidate; what its siblings add follows from made-up "
             f"distributions (concentration {acceptance.concentration:g}), and real models may gain more or less."
+        )
+    stages = inputs.scenario.deployment.pipeline_parallel
+    if stages > 1:
+        yield (
+            f"One batch passes through the {stages} pipeline stages at a time; engines overlap up to {stages}, so "
+            "throughputs are lower bounds."
         )
     if inputs.drafter is None:
         return

@@ -101,12 +101,16 @@ def mean_context(simulation: Simulation) -> int:
     return round(float((output * (prompt + output / 2)).sum() / output.sum()))
 
 
-def free_verify_batch(simulation: Simulation, num_draft_tokens: int) -> int:
+def free_verify_batch(simulation: Simulation, num_draft_tokens: int) -> int | None:
     """The largest batch whose verify keeps the matrix products streaming weights rather than computing.
 
-    There arithmetic takes as long as reading the weights: batch · (K+1) = achieved FLOP/s ÷ achieved B/s for BF16, K
-    being the draft tokens of a request: all nodes of a tree.
+    There arithmetic takes as long as reading the weights: batch · (K+1) = achieved FLOP/s ÷ achieved B/s for BF16, and
+    in another format times its bytes per weight over two. K are the draft tokens of a request: all nodes of a tree.
+    None for a mixture of experts, where more tokens read more.
     """
-    rates = simulation.rates
-    ridge = rates.linear_flops / rates.linear_bandwidth
+    rates, operators = simulation.rates, simulation.target.operators
+    if operators.experts:
+        return None
+    form = simulation.target.split.quantisation.mlp
+    ridge = rates.flops_in[form.compute] / rates.linear_bandwidth * (form.bytes_per_weight / 2)
     return math.floor(ridge / (simulation.draft_shape(num_draft_tokens).max_nodes + 1))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specsim.analysis.metrics import steady_window, summarise
+from specsim.planner.processes import spread
 from specsim.schema.load import Inputs
 from specsim.schema.workload import ClosedLoop
 from specsim.simulation import Simulation
@@ -66,38 +62,11 @@ def run_all(inputs: Inputs, points: Sequence[Point], jobs: int, progress: Progre
     ordered = sorted(points, key=lambda point: -_work(inputs, point))
     total = sum(_work(inputs, point) for point in points)
     runs = {}
-    for point, result in _executed(inputs, ordered, jobs):
+    for i, result in spread(run_point, [(inputs, point) for point in ordered], jobs):
+        point = ordered[i]
         runs[point] = result
         progress(_work(inputs, point) / total)
     return runs
-
-
-def _executed(inputs: Inputs, points: Sequence[Point], jobs: int) -> Iterator[tuple[Point, PointRuns]]:
-    """Each point with its runs, in whatever order they finish."""
-    if jobs == 1 or len(points) < 2:
-        yield from ((point, run_point(inputs, point)) for point in points)
-        return
-    with ProcessPoolExecutor(min(jobs, len(points)), get_context("spawn"), _start_worker) as pool:
-        futures = {pool.submit(run_point, inputs, point): point for point in points}
-        try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _start_worker() -> None:
-    """Leave Ctrl-C to the parent, and end with it when it is killed: a worker would wait for work for ever."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = parent_process()
-
-    def end_with_parent() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def run_point(inputs: Inputs, point: Point) -> PointRuns:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from rich.table import Table
 
 from specsim.schema import catalogue, documents, layers
 from specsim.schema.load import read_device, read_engine, read_model
+from specsim.schema.model import ModelConfig
 
 Row = tuple[str, ...]
 
 
 def catalogue_table(kind: str) -> Table:
-    """The entries of hardware, engines, models, scenarios or lengths."""
+    """The entries of hardware, engines, models, scenarios, lengths, measurements or steps."""
     columns, rows = _LISTINGS[kind]
     table = Table(*columns)
     for row in rows():
@@ -43,10 +45,15 @@ def _engines() -> Iterator[Row]:
 def _models() -> Iterator[Row]:
     for name in catalogue.names("model"):
         model = read_model(name)
-        heads = f"{model.num_attention_heads}/{model.num_key_value_heads}"
+        heads = f"{model.num_attention_heads}/{'latent' if model.kv_lora_rank else model.num_key_value_heads}"
         vocabulary = f"{model.logits_size} of {model.vocab_size}" if model.draft_vocab_size else str(model.vocab_size)
-        parameters = "head" if model.num_hidden_layers == 1 else f"{model.num_parameters / 1e9:.2f} B"
+        parameters = "head" if model.num_hidden_layers == 1 else _size(model)
         yield name, parameters, str(model.num_hidden_layers), heads, vocabulary
+
+
+def _size(model: ModelConfig) -> str:
+    active = f", {model.active_parameters / 1e9:.1f} B active" if model.num_experts else ""
+    return f"{model.num_parameters / 1e9:.2f} B{active}"
 
 
 def _scenarios() -> Iterator[Row]:
@@ -55,9 +62,9 @@ def _scenarios() -> Iterator[Row]:
         yield name, str(layers.read_with_extends(path).data.get("description", ""))
 
 
-def _lengths() -> Iterator[Row]:
-    for name in catalogue.names("lengths"):
-        path = catalogue.find("lengths", name, [], where="lengths", path="")
+def _tables(kind: str) -> Iterator[Row]:
+    for name in catalogue.names(kind):
+        path = catalogue.find(kind, name, [], where=kind, path="")
         yield name, documents.read_text(path).splitlines()[0].lstrip("# ")
 
 
@@ -66,5 +73,5 @@ _LISTINGS: dict[str, tuple[Row, Callable[[], Iterator[Row]]]] = {
     "engines": (("name", "engine", "host time per step", "tokens per step"), _engines),
     "models": (("name", "parameters", "layers", "heads/kv", "vocabulary"), _models),
     "scenarios": (("name", "description"), _scenarios),
-    "lengths": (("name", "table"), _lengths),
+    **{kind: (("name", "table"), partial(_tables, kind)) for kind in ("lengths", "measurements", "steps")},
 }

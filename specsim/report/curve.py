@@ -102,7 +102,9 @@ def _loss(speedup: float) -> str:
     return f"{100 * (1 - speedup):.0f} %"
 
 
-def _free(batch: int) -> str:
+def _free(batch: int | None) -> str:
+    if batch is None:
+        return "Verifying is never free here: more tokens pass through more experts, whose weights have to be read."
     if batch < 1:
         return "Verifying is never free here: one request's tokens already fill the compute."
     return f"Verifying stops being free near batch {batch}."

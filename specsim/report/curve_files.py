@@ -16,7 +16,7 @@ from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
 from specsim.report.words import levels
 from specsim.schema.load import Inputs
-from specsim.schema.speculation import NgramLookup
+from specsim.schema.speculation import Drafter, MedusaHeads, MTPLayers, NgramLookup
 from specsim.schema.workload import FixedLengths, QuantileLengths
 
 
@@ -65,9 +65,7 @@ def subtitle(inputs: Inputs) -> str:
         traffic = f"{lengths.prompt_tokens} tokens in, {lengths.output_tokens} out"
     else:
         traffic = f"lengths of {Path(lengths.table if isinstance(lengths, QuantileLengths) else lengths.file).stem}"
-    drafter = speculation.drafter
-    drafted = "n-gram lookup" if isinstance(drafter, NgramLookup) else _name(drafter.model)
-    models = f"{_name(deployment.target)} with {drafted}"
+    models = f"{_name(deployment.target)} with {_drafter(speculation.drafter)}"
     how = ", ideal" if deployment.ideal else ""
     return f"{models} on {devices}{how}; {traffic}{', decode only' if workload.decode_only else ''}"
 
@@ -76,3 +74,16 @@ def _name(reference: str) -> str:
     """A catalogue name, or the folder of a config.json, which people name after the model."""
     path = Path(reference)
     return path.parent.name or path.stem if path.name == "config.json" else path.name.removesuffix(".json")
+
+
+def _drafter(drafter: Drafter) -> str:
+    """What drafts, in a title's words."""
+    match drafter:
+        case MTPLayers():
+            return "its MTP layer"
+        case NgramLookup():
+            return "n-gram lookup"
+        case MedusaHeads():
+            return f"{drafter.num_heads} Medusa heads"
+        case _:
+            return _name(drafter.model)

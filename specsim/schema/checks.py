@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specsim.errors import Problem
+from specsim.schema import parallel_checks, quantisation_checks
+from specsim.schema.architecture import Attention
 from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig
-from specsim.schema.scenario import Deployment, Scenario
-from specsim.schema.speculation import DraftModel, EagleHead, NgramLookup
+from specsim.schema.scenario import Scenario
+from specsim.schema.speculation import BlockParallelHead, Drafter, DraftModel, EagleHead, MedusaHeads, MTPLayers
 from specsim.schema.workload import ClosedLoop
 
 
@@ -19,9 +21,11 @@ def contradictions(
     return [
         *_load(scenario),
         *_tree(scenario),
-        *_devices(scenario.deployment, device),
-        *_tensor_parallel(scenario.deployment, target, "the target"),
-        *(_drafter(scenario, target, drafter) if drafter else ()),
+        *_draft_lengths(scenario),
+        *parallel_checks.contradictions(scenario, device, target, drafter),
+        *quantisation_checks.contradictions(scenario, device, target, drafter),
+        *(_head(scenario.speculation.drafter, target, drafter) if drafter else ()),
+        *(_vocabularies(scenario.speculation.drafter, target, drafter) if drafter else ()),
     ]
 
 
@@ -59,64 +63,57 @@ def _tree(scenario: Scenario) -> Iterator[Problem]:
         yield _problem("speculation.acceptance.vocabulary", vocabulary, remedy)
 
 
-def _devices(deployment: Deployment, device: Device) -> Iterator[Problem]:
-    group, path = deployment.tensor_parallel, "deployment.tensor_parallel"
-    if deployment.num_devices != group:
-        remedy = (
-            f"must equal tensor_parallel ({group}): one replica is simulated; several replicas are not supported yet"
-        )
-        yield _problem("deployment.num_devices", deployment.num_devices, remedy)
-    most = device.interconnect.max_devices
-    if group > most:
-        yield _problem(path, group, f"{device.name} links at most {most} devices; write at most {most}")
-    elif group > 1 and not deployment.ideal and group not in device.allreduce.efficiency:
-        known = ", ".join(map(str, sorted(device.allreduce.efficiency)))
-        remedy = f"{device.name} has no all-reduce figures for {group} devices; write 1 or one of {known}"
-        yield _problem(path, group, remedy)
-
-
-def _tensor_parallel(deployment: Deployment, model: ModelConfig, who: str) -> Iterator[Problem]:
-    group = deployment.tensor_parallel
-    sizes = {
-        "attention heads": model.num_attention_heads,
-        "key-value heads": model.num_key_value_heads,
-        "intermediate_size": model.intermediate_size,
-    }
-    uneven = [f"{size} {name}" for name, size in sizes.items() if size % group]
-    if uneven:
-        remedy = f"does not divide {who}'s {' and '.join(uneven)}; write a common divisor"
-        yield _problem("deployment.tensor_parallel", group, remedy)
-
-
-def _drafter(scenario: Scenario, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
-    drafter = scenario.speculation.drafter
-    if isinstance(drafter, NgramLookup):
-        return
-    yield from _tensor_parallel(scenario.deployment, model, "the drafter")
-    yield from _head(drafter, target, model)
-    yield from _vocabularies(drafter, target, model)
-
-
-def _head(drafter: DraftModel | EagleHead, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
-    """A head reads the target's hidden states, so it has their width; and it is one layer deep."""
-    if isinstance(drafter, DraftModel):
-        return
+def _head(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
+    """A head reads the target's hidden states, so it has their width; and an EAGLE head is one layer deep."""
     path = "speculation.drafter.model"
+    if isinstance(drafter, MTPLayers) and target.num_mtp_layers != 1:
+        remedy = (
+            f"the target has {target.num_mtp_layers} MTP layers (num_nextn_predict_layers, mtp_num_hidden_layers) and "
+            "specsim models 1; use another drafter"
+        )
+        yield _problem("speculation.drafter.kind", drafter.kind, remedy)
+    if not isinstance(drafter, EagleHead | BlockParallelHead):
+        return
     if model.hidden_size != target.hidden_size:
         remedy = (
             f"a head of hidden size {model.hidden_size} cannot read the target's states of size {target.hidden_size}; "
             "use the head made for this target"
         )
         yield _problem(path, drafter.model, remedy)
-    if model.num_hidden_layers != 1:
+    if isinstance(drafter, EagleHead) and model.num_hidden_layers != 1:
         remedy = (
             f"an EAGLE head has 1 layer, not {model.num_hidden_layers}; name the head's own config.json, or write "
             "'kind: draft_model' for a whole model"
         )
         yield _problem(path, drafter.model, remedy)
+    if isinstance(drafter, BlockParallelHead) and not all(
+        isinstance(layer.mixer, Attention) for layer, _ in model.layers
+    ):
+        yield _problem(path, drafter.model, "a block-parallel head needs plain attention on every layer; use another")
 
 
-def _vocabularies(drafter: DraftModel | EagleHead, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
+def _draft_lengths(scenario: Scenario) -> Iterator[Problem]:
+    """What drafts in one pass proposes at most what that pass computes."""
+    drafter = scenario.speculation.drafter
+    if isinstance(drafter, MedusaHeads):
+        most, why = drafter.num_heads, f"there are {drafter.num_heads} Medusa heads, one a token (num_heads)"
+    elif isinstance(drafter, BlockParallelHead):
+        most, why = drafter.block_size, f"one pass computes {drafter.block_size} tokens (block_size)"
+    else:
+        return
+    asked = {
+        "curve.num_draft_tokens": list(scenario.curve.num_draft_tokens or ()),
+        "speculation.policy.num_draft_tokens": scenario.speculation.policy.num_draft_tokens,
+    }
+    for path, value in asked.items():
+        if max(value if isinstance(value, list) else [value], default=0) > most:
+            yield _problem(path, value, f"{why}; write at most {most}")
+
+
+def _vocabularies(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
+    """A drafter's ids are the target's, or a table maps them."""
+    if not isinstance(drafter, DraftModel | EagleHead):
+        return
     path, mapped = "speculation.drafter.vocabulary_map", drafter.vocabulary_map
     if mapped == "prefix":
         return

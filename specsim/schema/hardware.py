@@ -12,7 +12,6 @@ from pydantic import Field, model_validator
 
 from specsim.schema.base import Bandwidth, Bytes, Compute, Count, Duration, Fraction, Input, Number
 
-Precision = Literal["bf16", "fp8", "int8"]
 Efficiency = Annotated[Number, Field(gt=0, le=1.5)]
 Sharpness = Annotated[Number, Field(ge=0.1, le=100)]
 GroupSize = Annotated[int, Field(ge=1)]  # not strict: as keys of a JSON object they are text
@@ -71,6 +70,8 @@ class Peak(Input):
     bf16: Compute
     fp8: Compute | None = None
     int8: Compute | None = None
+    fp4: Compute | None = None
+    """Both operands in FP4 with block scales (NVFP4)."""
 
 
 class Interconnect(Input):

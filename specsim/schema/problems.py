@@ -75,7 +75,7 @@ def _problem(detail: Any, model: type[BaseModel]) -> Problem:
 def _remedy(kind: str, detail: Any, spot: _Spot) -> str:
     context, key = detail.get("ctx", {}), spot.path.rpartition(".")[2]
     if kind == "extra_forbidden":
-        return _unknown_key(key, spot.owner)
+        return unknown_key(key, spot.owner)
     if kind == "missing":
         return f"is missing; {_describe(key, spot)}"
     if kind == "union_tag_not_found":
@@ -93,7 +93,8 @@ def _remedy(kind: str, detail: Any, spot: _Spot) -> str:
     return _REMEDIES.get(kind) or str(detail["msg"]).replace("Input should be", "must be")
 
 
-def _unknown_key(key: str, owner: type[BaseModel] | None) -> str:
+def unknown_key(key: str, owner: type[BaseModel] | None) -> str:
+    """What to write instead of a key that its model does not have."""
     known = sorted(owner.model_fields) if owner else []
     close = difflib.get_close_matches(key, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""

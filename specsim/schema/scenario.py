@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from specsim.schema.base import AscendingBatches, AscendingDraftLengths, Count, Flag, Input
+from specsim.schema.quantisation import Matrices, WeightFormat
 from specsim.schema.speculation import Speculation
 from specsim.schema.workload import SLO, Workload
 
@@ -19,11 +20,23 @@ class Deployment(Input):
     device: str
     """Catalogue name (`specsim list hardware`) or path of a device file."""
     num_devices: Count = 1
-    """Devices in the server; all are used by tensor parallelism."""
+    """Devices in the server; all are used: tensor_parallel times pipeline_parallel."""
     tensor_parallel: Count = 1
-    """Devices that share one copy of the target model."""
+    """Devices that share each matrix of the target model."""
+    expert_parallel: Count = 1
+    """Of those, groups among which whole experts are spread; 1 splits every expert among all."""
+    expert_exchange: Literal["all_reduce", "all_to_all"] = "all_reduce"
+    """all_reduce: every device has every token and adds up; all_to_all: tokens travel to their experts and back."""
+    pipeline_parallel: Count = 1
+    """Stages of consecutive layers. One batch passes through them at a time: batches are not overlapped yet."""
     target: str
     """Catalogue name (`specsim list models`) or path of the target's Hugging Face config.json."""
+    weight_format: WeightFormat | None = None
+    """Format of the target's matrices; by default what its config.json states, else bf16."""
+    quantised_matrices: Matrices = "all"
+    """Which matrices `weight_format` is about: all of a layer's, or those of MLPs and experts alone."""
+    kv_format: Literal["bf16", "fp8"] = "bf16"
+    """Format of the KV cache, of the target's and the drafter's."""
     engine: str
     """Catalogue name or path of an engine profile."""
     ideal: Flag = False
@@ -36,8 +49,8 @@ class Curve(Input):
     batches: AscendingBatches = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
     """Concurrent requests."""
     num_draft_tokens: AscendingDraftLengths | None = None
-    """Draft lengths compared with no speculation: unless stated 1 to 5. With a tree, numbers of its levels: unless
-    stated 1 to 5 as far as it has them."""
+    """Draft lengths compared with no speculation; with a tree, numbers of its levels. Unless stated 1 to 5, as far as
+    the tree has levels, Medusa has heads or a block has tokens."""
     replications: Annotated[int, Field(ge=2, strict=True)] = 6
     """Independent repetitions; each pairs all draft lengths on the same requests and the same luck."""
     requests_per_slot: Annotated[int, Field(ge=3, strict=True)] = 4
@@ -70,7 +83,5 @@ class Scenario(Input):
     @property
     def compared_draft_lengths(self) -> tuple[int, ...]:
         """The draft lengths of the curve: those it names, and the policy's own."""
-        tree, named = self.speculation.tree, self.curve.num_draft_tokens or DRAFT_LENGTHS
-        if tree and self.curve.num_draft_tokens is None:
-            named = DRAFT_LENGTHS[: tree.num_levels]
+        named = self.curve.num_draft_tokens or DRAFT_LENGTHS[: self.speculation.longest_draft]
         return tuple(sorted({*named, self.speculation.policy.num_draft_tokens} - {0}))

@@ -7,11 +7,21 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from specsim.schema.acceptance import Acceptance
-from specsim.schema.base import Duration, Input, Number
+from specsim.schema.base import Count, Duration, Input, Number
+from specsim.schema.quantisation import WeightFormat
 from specsim.schema.tree import Tree
 
 
-class DraftModel(Input):
+class _Loaded(Input):
+    """A drafter that brings weights."""
+
+    weight_format: WeightFormat | None = None
+    """Format of its matrices; by default what its config.json states, else bf16."""
+    tensor_parallel: Count | None = None
+    """Devices that share it (vLLM's draft_tensor_parallel_size); by default as many as share the target."""
+
+
+class DraftModel(_Loaded):
     """A smaller model of the same tokenizer that drafts one token per forward pass."""
 
     kind: Literal["draft_model"]
@@ -21,7 +31,7 @@ class DraftModel(Input):
     """none: the vocabularies are the same; prefix: same token ids, one of them padded to a larger size."""
 
 
-class EagleHead(Input):
+class EagleHead(_Loaded):
     """A one-layer head that drafts from the target's hidden states."""
 
     kind: Literal["eagle"]
@@ -31,6 +41,34 @@ class EagleHead(Input):
     """eagle: one hidden state fused with the embedding; eagle3: three layers' states attention input twice as wide."""
     vocabulary_map: Literal["none", "d2t"] = "none"
     """d2t: the head scores a smaller vocabulary and ships the table that maps its ids to the target's."""
+
+
+class MTPLayers(_Loaded):
+    """The target's own MTP layer, run once per draft token (beyond the first, the same layer again)."""
+
+    kind: Literal["mtp"]
+
+
+class MedusaHeads(_Loaded):
+    """Heads that each score one position ahead from the target's last hidden state, in one pass, without a cache."""
+
+    kind: Literal["medusa"]
+    num_heads: Annotated[int, Field(ge=1, le=64, strict=True)]
+    """Heads that are loaded; all run on every pass, whatever the draft length."""
+    num_layers: Count = 1
+    """Residual blocks of each head."""
+
+
+class BlockParallelHead(_Loaded):
+    """A head that proposes a whole block in one pass over layers that see the target's states (DFlash, DSpark)."""
+
+    kind: Literal["block_parallel"]
+    model: str
+    """Catalogue name or path of the head's config.json."""
+    block_size: Annotated[int, Field(ge=1, le=64, strict=True)]
+    """Tokens that the pass computes for each request, whatever the draft length."""
+    fused_layers: Count
+    """Layers of the target whose hidden states are fused (5 in DFlash's published heads)."""
 
 
 class NgramLookup(Input):
@@ -50,7 +88,9 @@ class NgramLookup(Input):
     """Where the times come from; printed with the result."""
 
 
-Drafter = Annotated[DraftModel | EagleHead | NgramLookup, Field(discriminator="kind")]
+ModelDrafter = DraftModel | EagleHead | MTPLayers | MedusaHeads | BlockParallelHead
+"""The drafters that run passes of a model."""
+Drafter = Annotated[ModelDrafter | NgramLookup, Field(discriminator="kind")]
 
 
 class StaticPolicy(Input):
@@ -113,6 +153,11 @@ class Speculation(Input):
                 f"the {self.verifier} verifier takes chains; write 'verifier: tree', or take the tree out ('tree: "
                 "null' where it comes from a scenario that this one extends)"
             )
+        if self.tree and isinstance(self.drafter, BlockParallelHead):
+            raise ValueError(
+                "a block-parallel head drafts one token for each position of its block, which is a chain; write "
+                "'verifier: token' or 'verifier: block' and take the tree out, or use another drafter"
+            )
         if self.tree and self.temperature == 0 and self.tree.siblings != "one_hot":
             raise ValueError(
                 "at temperature 0 nothing is drawn, so the siblings of a tree are the most likely tokens; write "
@@ -124,6 +169,16 @@ class Speculation(Input):
     def sampled(self) -> bool:
         """Whether the drafts of a chain are drawn from a distribution of the drafter's."""
         return self.drafts != "argmax" and not isinstance(self.drafter, NgramLookup)
+
+    @property
+    def longest_draft(self) -> int | None:
+        """For how many positions drafter and tree can draft; None where it is for any number."""
+        limits = [self.tree.num_levels] if self.tree else []
+        if isinstance(self.drafter, MedusaHeads):
+            limits.append(self.drafter.num_heads)
+        if isinstance(self.drafter, BlockParallelHead):
+            limits.append(self.drafter.block_size)
+        return min(limits, default=None)
 
     @property
     def rule(self) -> Literal["token", "block", "tree", "greedy"]:

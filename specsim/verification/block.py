@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from specsim.verification.arrays import Bools, Emitted, Floats, Ints
-from specsim.verification.block_rule import block_rule
 from specsim.verification.drafts import dense
 from specsim.verification.mixed import verified
 from specsim.verification.validation import check_chain, check_randomness
@@ -54,4 +53,4 @@ def verify_block(
     greedy = None if greedy is None else np.asarray(greedy)
     if validate:
         check_chain(drafts, greedy, accept_uniforms, final_uniforms)
-    return verified(drafts, block_rule, greedy, rng, accept_uniforms, final_uniforms)
+    return verified(drafts, "block", greedy, rng, accept_uniforms, final_uniforms)

@@ -27,16 +27,16 @@ import numpy as np
 
 from specsim.verification.arrays import Bools, Float64s, Int64s, Outcome
 from specsim.verification.drafts import Drafts
-from specsim.verification.draws import draw_rows, parts
+from specsim.verification.draws import parts
+from specsim.verification.summation import mass
+from specsim.verification.token_rule import last_token, last_weights
 
 
 def block_rule(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
     """How many drafts of each chain survive [B], and the token that follows them [B]."""
     weights = prefix_weights(drafts)
     accepted = longest_passing(drafts, weights, accept)
-    V = drafts.p.shape[-1]
-    token = draw_rows(lambda b: block_residual_or_bonus(drafts, weights, b, accepted[b]), final, V)
-    return accepted, token
+    return accepted, last_token(drafts, accepted, weights[np.arange(len(accepted)), accepted], final)
 
 
 def prefix_weights(drafts: Drafts) -> Float64s:
@@ -81,12 +81,12 @@ def part_passes(drafts: Drafts, weights: Float64s, accept: Float64s, b: Int64s, 
 
 
 def surplus_mass(drafts: Drafts, weights: Float64s, b: Int64s, i: int) -> Float64s:
-    """S_i = Σ_x max(0, w_i·p(x) - q(x)) at position i of chains b, summed in order of x in float64; shape [len(b)]."""
-    mass = np.empty(len(b))
+    """S_i = Σ_x max(0, w_i·p(x) - q(x)) at position i of chains b, summed as all weights are; shape [len(b)]."""
+    surplus = np.empty(len(b))
     for part in parts(len(b), drafts.p.shape[-1]):
         at = np.full(len(b[part]), i)
-        mass[part] = scaled_residual(drafts, weights, b[part], at).cumsum(axis=1)[:, -1]
-    return mass
+        surplus[part] = mass(scaled_residual(drafts, weights, b[part], at))
+    return surplus
 
 
 def scaled_residual(drafts: Drafts, weights: Float64s, b: Int64s, i: Int64s) -> Float64s:
@@ -101,9 +101,4 @@ def block_residual_or_bonus(drafts: Drafts, weights: Float64s, b: Int64s, accept
 
     After a rejection max(0, w·p - q) if that has mass, else p.
     """
-    last = drafts.p_rows(b, accepted)
-    rejected = (accepted < drafts.num_draft[b]).nonzero()[0]
-    residual = scaled_residual(drafts, weights, b[rejected], accepted[rejected])
-    has_mass = residual.any(axis=1)
-    last[rejected[has_mass]] = residual[has_mass]
-    return last
+    return last_weights(drafts, b, accepted, weights[b, accepted])

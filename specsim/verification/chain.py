@@ -10,7 +10,6 @@ import numpy as np
 from specsim.verification.arrays import Bools, Emitted, Floats, Ints
 from specsim.verification.drafts import dense
 from specsim.verification.mixed import verified
-from specsim.verification.token_rule import token_rule
 from specsim.verification.validation import check_chain, check_randomness
 
 
@@ -73,4 +72,4 @@ def verify_chain(
     greedy = None if greedy is None else np.asarray(greedy)
     if validate:
         check_chain(drafts, greedy, accept_uniforms, final_uniforms)
-    return verified(drafts, token_rule, greedy, rng, accept_uniforms, final_uniforms)
+    return verified(drafts, "token", greedy, rng, accept_uniforms, final_uniforms)

@@ -13,6 +13,8 @@ import numpy as np
 from specsim.verification.arrays import Bools, Float64s, Floats, Int64s, Ints
 
 ONE_HOT = -1  # as a q_row: the token was not sampled from a distribution
+# Up to this vocabulary rows are gathered in one go; longer ones are read one by one, which spares a copy of each.
+_GATHERED = 1024
 
 
 class Drafts(NamedTuple):
@@ -52,41 +54,70 @@ class Drafts(NamedTuple):
         return (self.batch[b], i) if self.p_row is None else (self.p_row[b, i],)
 
     def p_of(self, b: Int64s, i: Int64s, token: Ints) -> Floats:
-        """The probabilities p(token) at (b, i), shape as b."""
-        probabilities: Floats = self.p[(*self.p_index(b, i), token)]
-        return probabilities
+        """The probabilities p(token) at (b, i), shape as b; 0 for what is no token."""
+        return _entries(self.p, self.p_index(b, i), token)
 
     def q_of(self, b: Int64s, i: Int64s, token: Ints) -> Floats:
         """The probabilities with which the tokens were drafted at (b, i): 1 where they were not sampled."""
         if self.q is None:
             return np.ones(len(b))
         if self.q_row is None:
-            return self.q[self.batch[b], i, token]
+            return _entries(self.q, (self.batch[b], i), token)
         row = self.q_row[b, i]
-        return np.where(row == ONE_HOT, 1.0, self.q[row, token])
+        return np.where(row == ONE_HOT, 1.0, _entries(self.q, (row,), token))
 
     def p_rows(self, b: Int64s, i: Int64s) -> Float64s:
         """A copy of the distributions of p at (b, i), shape [len(b), V]."""
-        return self.p[self.p_index(b, i)].astype(np.float64, copy=False)
+        index = self.p_index(b, i)
+        if self.p.shape[-1] <= _GATHERED:
+            return self.p[index].astype(np.float64, copy=False)
+        rows = np.empty((len(b), self.p.shape[-1]))
+        for row, *at in zip(rows, *index, strict=True):
+            row[:] = self.p[tuple(at)]
+        return rows
 
     def residual(self, weights: Float64s, b: Int64s, i: Int64s) -> Float64s:
         """max(0, weights - q), in place, for weights [len(b), V] that belong to the drafts at (b, i).
 
-        Where a token was not sampled, q is the one-hot distribution of the token, and the weights lose just that.
+        Where a token was not sampled, q is the one-hot distribution of the token, and the weights lose just that. What
+        is no number counts as 0.
         """
-        if self.q is None:
-            one_hot = np.arange(len(b))
-        elif self.q_row is None:
-            one_hot = None
-            weights -= self.q[self.batch[b], i]
-        else:
-            row = self.q_row[b, i]
-            one_hot, sampled = np.flatnonzero(row == ONE_HOT), np.flatnonzero(row != ONE_HOT)
-            weights[sampled] -= self.q[row[sampled]]
-        np.maximum(weights, 0.0, out=weights)
-        if one_hot is not None:
-            weights[one_hot, self.draft[b[one_hot], i[one_hot]]] = 0.0
+        sampled, one_hot, index = self._sampled(b, i)
+        if self.q is not None and len(sampled):
+            if weights.shape[1] > _GATHERED:
+                for n, *at in zip(sampled, *index, strict=True):
+                    np.subtract(weights[n], self.q[tuple(at)], out=weights[n])
+            elif len(one_hot):
+                weights[sampled] -= self.q[index]
+            else:
+                weights -= self.q[index]
+        np.fmax(weights, 0.0, out=weights)
+        if len(one_hot):
+            token = self.draft[b[one_hot], i[one_hot]]
+            inside = (token >= 0) & (token < weights.shape[1])
+            weights[one_hot[inside], token[inside]] = 0.0
         return weights
+
+    def _sampled(self, b: Int64s, i: Int64s) -> tuple[Int64s, Int64s, tuple[Ints, ...]]:
+        """Which of the drafts at (b, i) were sampled, which not, and where q has the former's distributions."""
+        every, none = np.arange(len(b)), np.arange(0)
+        if self.q is None:
+            return none, every, ()
+        if self.q_row is None:
+            return every, none, (self.batch[b], i)
+        row = self.q_row[b, i]
+        sampled = np.flatnonzero(row != ONE_HOT)
+        return sampled, np.flatnonzero(row == ONE_HOT), (row[sampled],)
+
+
+def _entries(table: Floats, index: tuple[Ints, ...], token: Ints) -> Floats:
+    """The numbers of these tokens in these rows of a table; 0 for what is no token."""
+    # As unsigned numbers negative ids are large ones, so one comparison finds both kinds.
+    outside = token.astype(np.uint64) >= table.shape[-1]
+    if not outside.any():
+        entries: Floats = table[(*index, token)]
+        return entries
+    return np.where(outside, 0.0, table[(*index, np.where(outside, 0, token))])
 
 
 def dense(draft: Ints, q: Floats | None, p: Floats, num_draft: Ints) -> Drafts:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from specsim.verification.arrays import Emitted, Float64s, Int64s, Ints
+from specsim.verification.summation import BLOCK, partial_sums
 
 # Rows are turned into cumulative sums this many entries at a time (half a megabyte), so that a large vocabulary is
 # worked on in cache.
@@ -37,13 +38,31 @@ def draw_rows(weights_of: Callable[[Int64s], Float64s], uniforms: Float64s, V: i
 
 
 def draw(weights: Float64s, uniforms: Float64s) -> Int64s:
-    """The first index of each row whose cumulative weight exceeds u times the total, so never one of weight zero."""
-    cumulative = weights.cumsum(axis=1)
-    total = cumulative[:, -1]
+    """The first index of each row whose cumulative weight exceeds u times the total, so never one of weight zero.
+
+    Sums are those of `summation`. In a row of many tokens that finds a block; within it tokens are added one after
+    another to the blocks before it, and where rounding leaves even the last below the mark, the last of any weight is
+    taken.
+    """
+    sums = partial_sums(weights)
+    total = sums[:, -1]
     # u·total can round up to the total where the total is subnormal; stay below it, or nothing would exceed it.
-    threshold = np.minimum(uniforms * total, np.nextafter(total, 0.0))
-    token: Int64s = (cumulative > threshold[:, None]).argmax(axis=1)
-    return token
+    threshold = np.fmin(uniforms * total, np.nextafter(total, 0.0))
+    found: Int64s = (sums > threshold[:, None]).argmax(axis=1)
+    return found if sums.shape == weights.shape else _in_block(weights, sums, found, threshold)
+
+
+def _in_block(weights: Float64s, sums: Float64s, block: Int64s, threshold: Float64s) -> Int64s:
+    """The token of each row within its block, given the running sums of blocks and the mark to exceed."""
+    V, n = weights.shape[1], np.arange(len(block))
+    token = block[:, None] * BLOCK + np.arange(BLOCK)
+    running = np.zeros((len(block), BLOCK + 1))
+    running[:, 0] = np.where(block > 0, sums[n, block - 1], 0.0)
+    running[:, 1:] = np.where(token < V, weights[n[:, None], np.minimum(token, V - 1)], 0.0)
+    last = BLOCK - 1 - (running[:, :0:-1] > 0).argmax(axis=1)
+    exceeds = running.cumsum(axis=1)[:, 1:] > threshold[:, None]
+    within: Int64s = np.where(exceeds.any(axis=1), exceeds.argmax(axis=1), last)
+    return block * BLOCK + within
 
 
 def assemble(draft: Ints, accepted: Int64s, token: Ints) -> Emitted:

@@ -10,17 +10,22 @@ from typing import TypeAlias
 
 import numpy as np
 
-from specsim.verification.arrays import Bools, Emitted, Float64s, Floats, Ints, Outcome
+from specsim.verification.arrays import Bools, Emitted, Float64s, Floats, Ints, Outcome, RuleName
+from specsim.verification.block_rule import block_rule
+from specsim.verification.core import compiled_core
 from specsim.verification.drafts import Drafts
 from specsim.verification.draws import assemble
 from specsim.verification.greedy import greedy_rule
+from specsim.verification.tables import tables_of
+from specsim.verification.token_rule import token_rule
 
 Rule: TypeAlias = Callable[[Drafts, Float64s, Float64s], Outcome]
+RULES: dict[RuleName, Rule] = {"token": token_rule, "block": block_rule}
 
 
 def verified(
     drafts: Drafts,
-    rule: Rule,
+    rule: RuleName,
     greedy: Bools | None,
     rng: np.random.Generator | None,
     accept_uniforms: Floats | None,
@@ -28,9 +33,20 @@ def verified(
 ) -> Emitted:
     """What a verifier returns: the outcome of the rule, or of the greedy rule in greedy rows, put together."""
     accept, final = uniforms_for(drafts.draft, rng, accept_uniforms, final_uniforms)
+    core = compiled_core()
+    if core is not None and (tables := tables_of(drafts)) is not None:
+        emitted: Emitted = core.verify(rule, tables, drafts.draft, drafts.num_draft, greedy, accept, final)
+        return emitted
+    return verified_by_numpy(drafts, rule, greedy, accept, final)
+
+
+def verified_by_numpy(
+    drafts: Drafts, rule: RuleName, greedy: Bools | None, accept: Float64s, final: Float64s
+) -> Emitted:
+    """What `verified` returns, without compiled code."""
     if greedy is None:
-        return assemble(drafts.draft, *rule(drafts, accept, final))
-    return assemble(drafts.draft, *mixed(drafts, rule, greedy, accept, final))
+        return assemble(drafts.draft, *RULES[rule](drafts, accept, final))
+    return assemble(drafts.draft, *mixed(drafts, RULES[rule], greedy, accept, final))
 
 
 def mixed(drafts: Drafts, rule: Rule, greedy: Bools, accept: Float64s, final: Float64s) -> Outcome:

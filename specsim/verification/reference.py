@@ -6,11 +6,13 @@ ones, and checks no inputs. The sums run in the same order, so results are equal
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from specsim.verification.arrays import Bools, Emitted, Float64s, Floats, Ints
+from specsim.verification.summation import BLOCK, LANES, SEQUENTIAL
 
 Row = Sequence[float]
 _Chain = Callable[[list[int], Sequence[Row], Sequence[Row], Row, float], list[int]]
@@ -83,8 +85,8 @@ def _one_hot(x: int, V: int) -> Row:
 def _one_chain(x: list[int], q: Sequence[Row], p: Sequence[Row], u: Row, final: float) -> list[int]:
     for i in range(len(x)):
         if not u[i] * q[i][x[i]] < p[i][x[i]]:
-            return [*x[:i], _draw(_surplus(1.0, p[i], q[i]), final, otherwise=p[i])]
-    return [*x, _draw(p[len(x)], final)]
+            return [*x[:i], drawn(_surplus(1.0, p[i], q[i]), final, otherwise=p[i])]
+    return [*x, drawn(p[len(x)], final)]
 
 
 def _one_block(x: list[int], q: Sequence[Row], p: Sequence[Row], u: Row, final: float) -> list[int]:
@@ -95,15 +97,13 @@ def _one_block(x: list[int], q: Sequence[Row], p: Sequence[Row], u: Row, final: 
         if i == len(x):
             passes = u[i - 1] < w
         else:
-            mass = 0.0
-            for surplus in _surplus(w, p[i], q[i]):
-                mass += surplus
+            mass = running_sums(_surplus(w, p[i], q[i]))[-1]
             passes = u[i - 1] * (mass + (1.0 - w)) < mass
         if passes:
             tau, w_tau = i, w
     if tau == len(x):
-        return [*x, _draw(p[tau], final)]
-    return [*x[:tau], _draw(_surplus(w_tau, p[tau], q[tau]), final, otherwise=p[tau])]
+        return [*x, drawn(p[tau], final)]
+    return [*x[:tau], drawn(_surplus(w_tau, p[tau], q[tau]), final, otherwise=p[tau])]
 
 
 def _one_greedy(x: list[int], target_argmax: list[int]) -> list[int]:
@@ -117,18 +117,45 @@ def _surplus(w: float, p: Row, q: Row) -> Row:
     return [max(0.0, w * p_x - q_x) for p_x, q_x in zip(p, q, strict=True)]
 
 
-def _draw(weights: Row, uniform: float, otherwise: Row = ()) -> int:
-    total = 0.0
-    for weight in weights:
-        total += weight
-    if total == 0.0:
-        return _draw(otherwise, uniform)
-    cumulative = 0.0
-    for x, weight in enumerate(weights):
-        cumulative += weight
-        if cumulative > uniform * total:
+def drawn(weights: Row, uniform: float, otherwise: Row = ()) -> int:
+    """The first token whose cumulative weight exceeds u times the total; from other weights if these have no mass."""
+    sums = running_sums(weights)
+    if sums[-1] == 0.0 and otherwise:
+        return drawn(otherwise, uniform)
+    threshold = min(uniform * sums[-1], math.nextafter(sums[-1], 0.0))
+    found = next(k for k, total in enumerate(sums) if total > threshold)
+    if len(weights) <= SEQUENTIAL:
+        return found
+    running, last = sums[found - 1] if found else 0.0, -1
+    for x in range(found * BLOCK, min(len(weights), (found + 1) * BLOCK)):
+        running += weights[x]
+        if running > threshold:
             return x
-    raise ValueError(f"weights {weights} leave nothing to draw")
+        last = x if weights[x] > 0 else last
+    return last
+
+
+def running_sums(weights: Row) -> list[float]:
+    """The running sums of tokens, or of blocks of them, in the order that `summation` describes."""
+    if len(weights) <= SEQUENTIAL:
+        terms = list(weights)
+    else:
+        padded = [*weights, *[0.0] * (-len(weights) % BLOCK)]
+        terms = [_block(padded[start : start + BLOCK]) for start in range(0, len(padded), BLOCK)]
+    sums = [0.0]
+    for term in terms:
+        sums.append(sums[-1] + term)
+    return sums[1:]
+
+
+def _block(weights: Row) -> float:
+    lanes = [0.0] * LANES
+    for x, weight in enumerate(weights):
+        lanes[x % LANES] += weight
+    while len(lanes) > 1:
+        half = len(lanes) // 2
+        lanes = [first + second for first, second in zip(lanes[:half], lanes[half:], strict=True)]
+    return lanes[0]
 
 
 def _padded(emitted: Sequence[list[int]], width: int) -> Emitted:

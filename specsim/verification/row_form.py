@@ -9,14 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from specsim.verification.arrays import Bools, Emitted, Floats, Ints, RuleName
-from specsim.verification.block_rule import block_rule
 from specsim.verification.drafts import dense
-from specsim.verification.mixed import Rule, verified
+from specsim.verification.mixed import verified
 from specsim.verification.row_validation import check_rows
-from specsim.verification.token_rule import token_rule
 from specsim.verification.validation import check_randomness
-
-RULES: dict[RuleName, Rule] = {"token": token_rule, "block": block_rule}
 
 
 def verify_rows(
@@ -66,4 +62,4 @@ def verify_rows(
     drafts = dense(token, q, p, np.asarray(num_nodes))._replace(q_row=np.asarray(q_row), p_row=np.asarray(p_row))
     if validate:
         check_rows(np.asarray(parents), drafts, greedy, accept_uniforms, final_uniforms)
-    return verified(drafts, RULES[rule], greedy, rng, accept_uniforms, final_uniforms)
+    return verified(drafts, rule, greedy, rng, accept_uniforms, final_uniforms)

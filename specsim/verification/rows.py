@@ -12,19 +12,23 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from specsim.errors import Problem
-from specsim.verification.arrays import Floats, Ints
+from specsim.verification.arrays import Float64s, Floats, Ints
+from specsim.verification.core import compiled_core
 from specsim.verification.draws import parts
+from specsim.verification.summation import mass
+from specsim.verification.tables import flat_rows
 
 
 def row_sum_tolerance(dtype: DTypeLike, V: int) -> float:
-    """How far from 1 a row of V probabilities may sum and still count as normalised: (V + 16)·ε/2.
+    """How far from 1 a row of V probabilities may sum and still count as normalised: (V + 48)·ε/2.
 
     With unit roundoff u = ε/2 of the row's own type, dividing V positive numbers by their sum, itself added up in that
     type in any order, leaves |Σ - 1| ≤ (V - 1)·u for the sum plus u for the division (Higham, Accuracy and Stability
     of Numerical Algorithms, 2nd ed., section 4.2). Each further elementwise step (temperature, mask, mixture) adds u;
-    16 leaves room for a dozen of them and for the float64 sum that is compared here.
+    48 leaves room for two dozen of them and for the sum that is compared here, in which no number of a large row is
+    rounded more than BLOCK/LANES + log2(LANES) = 21 times in the row's own type (`summation`).
     """
-    return (V + 16) * float(np.finfo(np.dtype(dtype)).eps) / 2
+    return (V + 48) * float(np.finfo(np.dtype(dtype)).eps) / 2
 
 
 def distribution_problems(
@@ -38,27 +42,45 @@ def distribution_problems(
         index: which of its rows to look at: an array for each axis but the last, all of one length N.
         place: what to call these rows, as for `located`.
     """
-    N, V = len(index[0]), table.shape[-1]
-    finite = np.ones(N, dtype=np.bool_)
-    lowest, total = np.zeros(N), np.ones(N)
-    for part in parts(N, V):  # so that a large table is not copied whole
-        rows = table[tuple(axis[part] for axis in index)]
-        sound = np.asarray(np.isfinite(rows).all(axis=1))
-        finite[part] = sound
-        lowest[part] = rows.min(axis=1, where=sound[:, None], initial=0)
-        total[part] = rows.sum(axis=1, where=sound[:, None], dtype=np.float64)
-
-    bad = np.flatnonzero(~finite)
-    rows = table[tuple(axis[bad] for axis in index)]
-    token = np.asarray(~np.isfinite(rows)).argmax(axis=1)
+    V = table.shape[-1]
+    lowest, total = extremes(table, index)
+    suspect = np.flatnonzero(~np.isfinite(total))
+    bad, values = suspect[:0], np.empty(0)
+    for part in parts(len(suspect), V):
+        rows = table[tuple(axis[suspect[part]] for axis in index)]
+        sound = np.isfinite(rows)
+        faulty = np.flatnonzero(~sound.all(axis=1))
+        bad = np.append(bad, suspect[part][faulty])
+        values = np.append(values, rows[faulty, sound[faulty].argmin(axis=1)])
+    lowest[bad], total[bad] = 0.0, 1.0  # nothing more to be said of them
     remedy = "is in a row that is read, as num_draft (or num_nodes) counts it, and must be finite"
-    yield from located(name, place, bad, rows[np.arange(len(bad)), token], remedy)
+    yield from located(name, place, bad, values, remedy)
     bad = np.flatnonzero(lowest < 0)
     yield from located(name, place, bad, lowest[bad], "is the lowest probability of the row, and must not be negative")
     tolerance = row_sum_tolerance(table.dtype, V)
-    bad = np.flatnonzero(finite & (lowest >= 0) & (np.abs(total - 1) > tolerance))
+    bad = np.flatnonzero((lowest >= 0) & (np.abs(total - 1) > tolerance))
     remedy = f"is the sum of the row, and must be 1 within {tolerance:.2g} ({V} numbers in {table.dtype}); divide by it"
     yield from located(name, place, bad, total[bad], remedy)
+
+
+def extremes(table: Floats, index: tuple[Ints, ...]) -> tuple[Float64s, Float64s]:
+    """The lowest number of some rows of a table (0 if none is negative), and their sums as in `summation`; shapes [N].
+
+    The sum is no number, or infinite, where a number of the row is; what counts as lowest is then undefined. Each row
+    is read once.
+    """
+    core = compiled_core()
+    if core is not None and (rows := flat_rows(table, index)) is not None:
+        found: tuple[Float64s, Float64s] = core.extremes(*rows)
+        return found
+    N = len(index[0])
+    lowest, total = np.zeros(N), np.ones(N)
+    for part in parts(N, table.shape[-1]):  # so that a large table is not copied whole
+        numbers = table[tuple(axis[part] for axis in index)]
+        lowest[part] = numbers.min(axis=1, initial=0)
+        with np.errstate(invalid="ignore", over="ignore"):
+            total[part] = mass(numbers)
+    return lowest, total
 
 
 def located(

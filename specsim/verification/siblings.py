@@ -26,6 +26,7 @@ import numpy as np
 
 from specsim.verification.arrays import Float64s, Int64s, Ints
 from specsim.verification.forest import Forest, Siblings
+from specsim.verification.summation import mass
 from specsim.verification.topology import Links
 
 # Of the power of two that a residual is scaled by; one over it must still be a number.
@@ -57,12 +58,6 @@ class Trial:
 
 Proposal: TypeAlias = Callable[[Trial], tuple[Float64s, Float64s]]
 Shrink: TypeAlias = Callable[[Trial, Float64s, Float64s], Float64s]
-
-
-def mass(weights: Float64s) -> Float64s:
-    """The sum of each row, added up from left to right as `draw` does it."""
-    total: Float64s = weights.cumsum(axis=1)[:, -1]
-    return total
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ from specsim.verification.draws import draw_rows
 def token_rule(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
     """How many drafts of each chain survive [B], and the token that follows them [B]."""
     accepted = leading_accepted(passing(drafts, accept))
-    token = draw_rows(lambda b: residual_or_bonus(drafts, b, accepted[b]), final, drafts.p.shape[-1])
-    return accepted, token
+    return accepted, last_token(drafts, accepted, None, final)
 
 
 def passing(drafts: Drafts, accept: Float64s) -> Bools:
@@ -43,14 +42,43 @@ def leading_accepted(passed: Bools) -> Int64s:
     return accepted
 
 
+def last_token(drafts: Drafts, accepted: Int64s, scale: Float64s | None, final: Float64s) -> Int64s:
+    """The recovered or bonus token of each chain of which so many drafts survived, shape [B].
+
+    Args:
+        drafts: the chains.
+        accepted: how many of their drafts survived, shape [B].
+        scale: recovered tokens come from max(0, scale·p - q), shape [B]; None for 1.
+        final: uniforms, shape [B].
+    """
+
+    def weights_of(b: Int64s) -> Float64s:
+        return last_weights(drafts, b, accepted[b], None if scale is None else scale[b])
+
+    return draw_rows(weights_of, final, drafts.p.shape[-1])
+
+
 def residual_or_bonus(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
     """Unnormalised weights of the last token of chains b of which so many drafts survived; shape [len(b), V].
 
     After a rejection max(0, p - q) if that has mass, else p.
     """
+    return last_weights(drafts, b, accepted, None)
+
+
+def last_weights(drafts: Drafts, b: Int64s, accepted: Int64s, scale: Float64s | None) -> Float64s:
+    """As `residual_or_bonus`, with max(0, scale·p - q) after a rejection, for a scale per chain [len(b)]."""
     weights = drafts.p_rows(b, accepted)
     rejected = (accepted < drafts.num_draft[b]).nonzero()[0]
-    residual = drafts.residual(weights[rejected], b[rejected], accepted[rejected])
-    has_mass = residual.any(axis=1)
-    weights[rejected[has_mass]] = residual[has_mass]
+    everywhere = len(rejected) == len(b)
+    residual = weights if everywhere else weights[rejected]
+    if scale is not None:
+        residual *= scale[rejected][:, None]
+    drafts.residual(residual, b[rejected], accepted[rejected])
+    empty = rejected[residual.max(axis=1, initial=0.0) == 0.0]
+    if not everywhere:
+        weights[rejected] = residual
+        np.fmax(weights, 0.0, out=weights)  # what is no number counts as 0 in p too
+    if len(empty):
+        weights[empty] = np.fmax(drafts.p_rows(b[empty], accepted[empty]), 0.0)
     return weights

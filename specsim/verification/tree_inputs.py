@@ -15,9 +15,7 @@ from specsim.errors import InputError, Problem, invalid
 from specsim.verification.arrays import Bools, Floats, Int64s, Ints
 from specsim.verification.forest import Forest, Siblings, Table
 from specsim.verification.processors import LazyTable
-from specsim.verification.rows import listed, row_sum_tolerance
-
-_ROWS_AT_A_TIME = 64
+from specsim.verification.rows import extremes, listed, row_sum_tolerance
 
 
 def check_siblings(siblings: str) -> None:
@@ -118,10 +116,7 @@ def _distributions(name: str, table: Table, rows: Int64s) -> Iterator[Problem]:
     """What keeps these rows of a table from being distributions, one problem for each kind; lazy ones see to it."""
     if isinstance(table, LazyTable):
         return
-    lowest, total = np.zeros(len(rows)), np.ones(len(rows))
-    for first in range(0, len(rows), _ROWS_AT_A_TIME):  # so that a large table is not copied whole
-        part = slice(first, first + _ROWS_AT_A_TIME)
-        lowest[part], total[part] = table[rows[part]].min(axis=1), table[rows[part]].sum(axis=1, dtype=np.float64)
+    lowest, total = extremes(table, (rows,))
     V, tolerance = table.shape[1], row_sum_tolerance(table.dtype, table.shape[1])
     finite = np.isfinite(total) & np.isfinite(lowest)
     yield from _in_table(name, rows[~finite], total[~finite], "is the sum of the row, whose numbers must be finite")

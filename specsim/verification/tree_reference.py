@@ -7,12 +7,12 @@ and checks no inputs. The sums run in the same order, so results are equal and n
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from specsim.verification.arrays import Float64s, Floats, Int64s, Ints
 from specsim.verification.forest import Table
+from specsim.verification.reference import drawn, running_sums
 
 
 def tree_by_loops(
@@ -38,7 +38,7 @@ def tree_by_loops(
         tokens = [int(x) for x in token[b, :n]]
         path, weights = _walk(parent, tokens, rows_of_q, rows_of_p, accept_uniforms[b], siblings)
         paths.append(path)
-        emitted.append([*(tokens[i] for i in path), _draw(weights, float(final_uniforms[b]))])
+        emitted.append([*(tokens[i] for i in path), drawn(weights, float(final_uniforms[b]))])
         depth = max([depth, *(_depth(parent, i) for i in range(n))])
     num_out = np.array([len(tokens) for tokens in emitted], dtype=np.int64)
     return _padded(emitted, depth + 1), num_out, _padded(paths, depth)
@@ -70,7 +70,7 @@ def _walk(
         if siblings == "one_hot":
             left = [0.0 if y == x else r_y for y, r_y in enumerate(r)]
         if any(left):
-            r, s = left, _sum(left)
+            r, s = left, running_sums(left)[-1]
     return path, r
 
 
@@ -81,24 +81,7 @@ def _proposal(x: int, q: list[float], earlier: list[int], V: int, siblings: str)
     if siblings == "with_replacement" or not earlier:
         return q, 1.0
     rest = [0.0 if y in earlier else q_y for y, q_y in enumerate(q)]
-    return rest, _sum(rest)
-
-
-def _sum(numbers: Sequence[float]) -> float:
-    total = 0.0
-    for number in numbers:  # not sum(), which compensates for rounding from Python 3.12 on
-        total += number
-    return total
-
-
-def _draw(weights: Sequence[float], uniform: float) -> int:
-    threshold = min(uniform * _sum(weights), math.nextafter(_sum(weights), 0.0))
-    cumulative = 0.0
-    for x, weight in enumerate(weights):
-        cumulative += weight
-        if cumulative > threshold:
-            return x
-    raise ValueError(f"weights {weights} leave nothing to draw")
+    return rest, running_sums(rest)[-1]
 
 
 def _depth(parent: list[int], i: int) -> int:

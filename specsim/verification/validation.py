@@ -110,7 +110,11 @@ def form_problems(arrays: list[Form], fitting: str) -> Iterator[Problem]:
     for name, array, shape, kinds in arrays:
         if array.shape != shape:
             yield Problem(name, "shape", str(array.shape), f"must be {shape}, to fit {fitting}")
-        if array.dtype.kind not in kinds:
+        if kinds == "f" and array.dtype.itemsize < 4:
+            yield Problem(
+                name, "dtype", str(array.dtype), "must be float32 or float64; convert it, and normalise rows again"
+            )
+        elif array.dtype.kind not in kinds:
             yield Problem(name, "dtype", str(array.dtype), f"must be {KINDS[kinds]}; convert it first")
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from specsim.schema import catalogue
 
-LISTED = {"hardware": "device", "engines": "engine", "models": "model", "scenarios": "scenario", "lengths": "lengths"}
+LISTED = {"hardware": "device", "engines": "engine", "models": "model", "scenarios": "scenario"}
+LISTED |= {kind: kind for kind in ("lengths", "measurements", "steps")}
 
 
 @pytest.mark.parametrize(("word", "kind"), LISTED.items())

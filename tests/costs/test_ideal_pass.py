@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specsim.analysis.closed_form import pass_cost
-from specsim.costs.passes import PassCost, target_shape
+from specsim.costs.passes import PassCost
+from specsim.costs.shapes import target_shape
 from specsim.forward import Pass
 from specsim.schema.load import read_device, read_model
 

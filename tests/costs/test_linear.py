@@ -5,8 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from specsim.costs.linear import Linear, layer_linears, linear_time
+from specsim.costs.layers import Split, layer_operators
+from specsim.costs.linear import Linear, linear_time
 from specsim.costs.roofline import device_rates
+
+
+def layer_linears(model, tensor_parallel, attention_inputs=None):
+    split = Split(tensor_parallel)
+    return list(layer_operators(model.layers, model.hidden_size, split, attention_inputs=attention_inputs).linears)
+
 
 ROWS = [0, 1, 2, 16, 63, 64, 65, 128, 129, 295, 296, 1024, 8192]
 
@@ -61,7 +68,7 @@ def test_launches_do_not_depend_on_the_rows(h100, llama_8b):
 def test_the_products_hold_the_models_matrix_parameters(llama_8b, llama_70b):
     for model in (llama_8b, llama_70b):
         weights = sum(linear.weights for linear in layer_linears(model, 1))
-        assert weights == model.num_hidden_layers * model.layer_parameters
+        assert weights == model.matrix_parameters
 
 
 @pytest.mark.parametrize("group", [2, 4, 8])

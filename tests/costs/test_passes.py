@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specsim.costs.passes import PassCost, PassTime, drafter_shape, target_shape
+from specsim.costs.passes import PassCost, PassTime
+from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.forward import Pass
 from specsim.schema.load import read_device, read_model
 from specsim.schema.speculation import DraftModel, EagleHead
@@ -64,7 +65,7 @@ def direct_seconds(work, shape, device):
         [
             *(product_seconds(linear, work.tokens, device) for linear in shape.linears),
             product_seconds(shape.head, work.logit_rows, device),
-            product_seconds(shape.fusion, work.fused_tokens, device) if shape.fusion else 0.0,
+            *(product_seconds(linear, work.fused_tokens, device) for linear in shape.fusion),
             layers * attention.launch,
             layers * work.sequences * model.num_key_value_heads / shape.tensor_parallel * attention.per_kv_head,
             work.context_tokens * kv_bytes / (attention.bandwidth_efficiency * device.memory.bandwidth),

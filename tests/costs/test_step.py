@@ -2,7 +2,8 @@
 
 import pytest
 
-from specsim.costs.passes import PassCost, drafter_shape, target_shape
+from specsim.costs.passes import PassCost
+from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.costs.step import StepCost, StepTime
 from specsim.forward import Pass
 from specsim.records import PARTS

@@ -8,12 +8,15 @@ from hypothesis import strategies as st
 from specsim.drafting.drafters import PromptWork, catch_up_tokens, draft_passes
 from specsim.drafting.shape import chain, tree
 from specsim.forward import Pass, attended
-from specsim.schema.speculation import DraftModel, EagleHead
+from specsim.schema.speculation import BlockParallelHead, DraftModel, EagleHead, MedusaHeads, MTPLayers
 
 DRAFT_MODEL = DraftModel(kind="draft_model", model="x")
 EAGLE = EagleHead(kind="eagle", model="x", generation="eagle")
 EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")
-DRAFTERS = [DRAFT_MODEL, EAGLE, EAGLE3]
+MTP = MTPLayers(kind="mtp")
+MEDUSA = MedusaHeads(kind="medusa", num_heads=4)
+BLOCK = BlockParallelHead(kind="block_parallel", model="x", block_size=8, fused_layers=5)
+DRAFTERS = [DRAFT_MODEL, EAGLE, EAGLE3, MTP]  # those that draft a token a pass
 
 
 def ints(*values):
@@ -41,7 +44,7 @@ def test_a_draft_model_catches_up_and_then_adds_a_token_per_pass():
     ]
 
 
-@pytest.mark.parametrize(("drafter", "fused"), [(EAGLE, 0), (EAGLE3, 5)])
+@pytest.mark.parametrize(("drafter", "fused"), [(EAGLE, 0), (MTP, 0), (EAGLE3, 5)])
 def test_an_eagle_head_takes_in_the_targets_states_on_its_first_pass_only(drafter, fused):
     assert passes(drafter, (2, 2), (4, 1), (10, 20)) == [
         Pass(5, 2, 2, 30, 7 + 8 + 9 + 10 + 20, fused_tokens=fused),
@@ -56,7 +59,7 @@ def test_of_ragged_drafts_the_longest_decides_and_the_batch_shrinks(drafter):
     assert [work.context_tokens for work in ran] == [10 + 20 + 40, 21 + 41, 22]
 
 
-@pytest.mark.parametrize("drafter", DRAFTERS)
+@pytest.mark.parametrize("drafter", [*DRAFTERS, MEDUSA, BLOCK])
 def test_nothing_runs_where_nobody_wants_a_draft(drafter):
     assert passes(drafter, (0, 0), (1, 1), (10, 20)) == []
     assert passes(drafter, (), (), ()) == []
@@ -65,10 +68,12 @@ def test_nothing_runs_where_nobody_wants_a_draft(drafter):
 def test_prompt_chunks_join_the_first_pass_without_logits():
     chunk = {"tokens": 64, "sequences": 1, "context_tokens": 100, "query_context": attended(64, 100)}
     assert passes(EAGLE3, (2,), (1,), (10,), **chunk) == [
-        Pass(65, 1, 2, 110, 10 + attended(64, 100), fused_tokens=65),
+        Pass(65, 1, 2, 110, 10 + attended(64, 100), fused_tokens=65, prompt_query_context=attended(64, 100)),
         Pass(1, 1, 1, 11, 11),
     ]
-    assert passes(EAGLE3, (), (), (), **chunk) == [Pass(64, 0, 1, 100, attended(64, 100), fused_tokens=64)]
+    assert passes(EAGLE3, (), (), (), **chunk) == [
+        Pass(64, 0, 1, 100, attended(64, 100), fused_tokens=64, prompt_query_context=attended(64, 100))
+    ]
 
 
 def test_a_draft_model_has_computed_all_but_what_the_verifier_added():
@@ -77,8 +82,8 @@ def test_a_draft_model_has_computed_all_but_what_the_verifier_added():
     assert catch_up_tokens(DRAFT_MODEL, ints(0, 2, 3, 0), every_draft_survived).tolist() == [1, 1, 2, 1]
 
 
-@pytest.mark.parametrize("drafter", [EAGLE, EAGLE3])
-def test_an_eagle_head_recomputes_the_whole_round(drafter):
+@pytest.mark.parametrize("drafter", [EAGLE, EAGLE3, MTP, BLOCK])
+def test_what_reads_the_targets_states_takes_in_the_whole_round(drafter):
     every_draft_survived = np.array([False, False, True, False])
     assert catch_up_tokens(drafter, ints(0, 2, 3, 0), every_draft_survived).tolist() == [1, 3, 4, 1]
 
@@ -86,7 +91,7 @@ def test_an_eagle_head_recomputes_the_whole_round(drafter):
 TREE = tree([[3], [2, 1, 0], [1, 1, 2]])
 
 
-@pytest.mark.parametrize(("drafter", "fused"), [(DRAFT_MODEL, 0), (EAGLE, 0), (EAGLE3, 3)])
+@pytest.mark.parametrize(("drafter", "fused"), [(DRAFT_MODEL, 0), (EAGLE, 0), (MTP, 0), (EAGLE3, 3)])
 def test_a_tree_runs_a_pass_for_each_level_over_the_nodes_that_have_children(drafter, fused):
     rows = ints(3, 2), ints(1, 2), ints(10, 20)
     assert list(draft_passes(drafter, TREE, *rows)) == [
@@ -97,6 +102,29 @@ def test_a_tree_runs_a_pass_for_each_level_over_the_nodes_that_have_children(dra
         # of the second level all three, for the one request that wants a third; each sees one ancestor and itself
         Pass(tokens=3, logit_rows=3, sequences=1, context_tokens=10 + 2 + 3, query_context=3 * 12),
     ]
+
+
+def test_the_candidates_of_a_medusa_tree_come_from_one_pass():
+    assert list(draft_passes(MEDUSA, TREE, ints(3, 2), ints(1, 1), ints(10, 20))) == [Pass(2, 2, 2, 0, 0)]
+
+
+def test_medusa_heads_run_once_without_a_cache_and_take_in_no_prompt():
+    chunk = {"tokens": 64, "sequences": 1, "context_tokens": 100, "query_context": attended(64, 100)}
+    assert passes(MEDUSA, (3, 0, 1), (4, 1, 2), (10, 20, 30), **chunk) == [Pass(2, 2, 2, 0, 0)]
+    assert passes(MEDUSA, (), (), (), **chunk) == []
+    assert catch_up_tokens(MEDUSA, ints(0, 3), np.array([False, True])).tolist() == [1, 1]
+
+
+def test_a_block_is_computed_in_one_pass_and_sees_itself_whole():
+    """Two requests draft 3 and 1 of a block of 8, which sees 10 + 8 and 20 + 8 tokens; 4 + 2 states are fused."""
+    assert passes(BLOCK, (3, 1, 0), (4, 2, 1), (10, 20, 30)) == [
+        Pass(tokens=16, logit_rows=4, sequences=2, context_tokens=46, query_context=8 * 46, fused_tokens=6)
+    ]
+
+
+def test_prompts_only_become_keys_and_values_of_a_block_parallel_head():
+    chunk = {"tokens": 64, "sequences": 1, "context_tokens": 100, "query_context": attended(64, 100)}
+    assert passes(BLOCK, (), (), (), **chunk) == [Pass(0, 0, 0, 0, 0, fused_tokens=64)]
 
 
 @given(

@@ -30,7 +30,7 @@ CASES = {1: (20, 60), 128: (128, 16)}
 def matrices(name):
     """Numbers that one token's pass streams: the layers' matrices and the LM head."""
     model = read_model(name)
-    return model.num_hidden_layers * model.layer_parameters + model.vocab_size * model.hidden_size
+    return model.matrix_parameters + model.vocab_size * model.hidden_size
 
 
 DRAFT_COST = matrices("llama-3.2-1b") / matrices("llama-3.1-8b")

@@ -18,7 +18,7 @@ PEAK, BATCH, NUM_STEPS = 989e12, 320, 24
 
 def seconds(model, tokens, logit_rows):
     """A pass past the ridge: two operations for each number of its matrices and each row."""
-    layers = model.num_hidden_layers * model.layer_parameters
+    layers = model.matrix_parameters
     return 2 * (layers * tokens + model.vocab_size * model.hidden_size * logit_rows) / PEAK
 
 

@@ -11,6 +11,8 @@ from hypothesis.extra import numpy as hnp
 from specsim.verification import verify_block, verify_chain
 from specsim.verification.reference import block_by_loops, chain_by_loops
 
+pytestmark = pytest.mark.usefixtures("core")
+
 RULES = pytest.mark.parametrize(
     ("verify", "by_loops"), [(verify_chain, chain_by_loops), (verify_block, block_by_loops)], ids=["token", "block"]
 )
@@ -119,11 +121,57 @@ def test_equals_the_scalar_loop_where_no_draft_was_sampled(verify, by_loops, inp
 
 @RULES
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("B", "K", "V"), [(200, 8, 16), (64, 2, 1500), (3, 2, 70_000)])
+@pytest.mark.parametrize(("B", "K", "V"), [(200, 8, 16), (64, 2, 1500), (50, 3, 1536), (3, 2, 70_000)])
 def test_equals_the_scalar_loop_when_a_large_vocabulary_is_worked_on_in_parts(verify, by_loops, B, K, V, dtype):
     inputs = random_inputs(B + K + V, B, K, V, dtype)
     greedy = np.arange(B) % 3 == 0
     assert_same(verify(**inputs, greedy=greedy), by_loops(**inputs, greedy=greedy))
+
+
+@RULES
+@pytest.mark.parametrize("V", [1023, 1024, 1025, 1057, 2048])
+def test_equals_the_scalar_loop_where_blocks_begin_and_tokens_are_struck_out_of_them(verify, by_loops, V):
+    inputs = random_inputs(V, 60, 3, V) | {"q": None}
+    inputs["draft"][::2] = V - 1
+    inputs["p"][1::3, :, : V // 2] = 0.0
+    assert_same(verify(**inputs, validate=False), by_loops(**inputs))
+
+
+@RULES
+def test_tables_of_any_layout_will_do(verify, by_loops):
+    inputs = random_inputs(6, 20, 3, 40)
+    expected = by_loops(**inputs)
+    for order in ((2, 1, 0), (1, 0, 2), (0, 2, 1)):
+        back = np.argsort(order)
+        moved = {name: inputs[name].transpose(order).copy().transpose(back) for name in ("q", "p")}
+        assert_same(verify(**inputs | moved), expected)
+
+
+@RULES
+@pytest.mark.filterwarnings("ignore:(invalid value|overflow):RuntimeWarning")
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.data())
+def test_what_is_emitted_unchecked_is_a_token_that_the_target_says(verify, by_loops, data):
+    """Rows that are no distributions, but never an id out of range, nor one with p = 0 if the row has any other."""
+    B, K, V = 2, data.draw(st.integers(0, 3)), data.draw(st.integers(1, 4))
+    numbers = st.sampled_from([0.0, 0.25, 0.5, 1.0, 7.0, np.nan, np.inf])
+    tables = {
+        name: data.draw(hnp.arrays(data.draw(TYPES), (B, n, V), elements=numbers))
+        for name, n in (("q", K), ("p", K + 1))
+    }
+    draft = data.draw(hnp.arrays(np.int64, (B, K), elements=st.sampled_from([-1, 0, 1, V, 10**12])))
+    uniforms = {
+        "accept_uniforms": data.draw(hnp.arrays(np.float64, (B, K), elements=UNIFORMS)),
+        "final_uniforms": data.draw(hnp.arrays(np.float64, B, elements=UNIFORMS)),
+    }
+    num_draft = data.draw(hnp.arrays(np.int64, B, elements=st.integers(0, K)))
+    if data.draw(st.booleans()):
+        tables["q"] = None
+    out, num_out = verify(draft, tables["q"], tables["p"], num_draft, **uniforms, validate=False)
+    b, i = np.nonzero(np.arange(K + 1) < num_out[:, None])
+    token, row = out[b, i], tables["p"][b, i]
+    assert ((token >= 0) & (token < V)).all()
+    assert ((row[np.arange(len(b)), token] > 0) | ~(row > 0).any(axis=1)).all()
 
 
 @RULES

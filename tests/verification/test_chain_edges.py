@@ -5,6 +5,8 @@ import pytest
 
 from specsim.verification import verify_chain
 
+pytestmark = pytest.mark.usefixtures("core")
+
 LARGEST_UNIFORM = np.nextafter(1.0, 0.0)
 TINY = 5e-324  # the smallest positive float
 

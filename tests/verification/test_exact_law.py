@@ -22,6 +22,8 @@ from specsim.verification.exact import (
 )
 from specsim.verification.reference import block_by_loops, chain_by_loops
 
+pytestmark = pytest.mark.usefixtures("core")
+
 
 def by_loops(reference):
     def verify(*arrays, validate, **uniforms):

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from specsim.errors import InputError
 from specsim.verification import verify_block, verify_chain, verify_rows
 
+pytestmark = pytest.mark.usefixtures("core")
+
 DENSE = {"token": verify_chain, "block": verify_block}
 
 

@@ -8,6 +8,8 @@ import pytest
 from specsim.errors import InputError
 from specsim.verification import verify_tree
 
+pytestmark = pytest.mark.usefixtures("core")
+
 B, N, V = 3, 4, 5
 
 

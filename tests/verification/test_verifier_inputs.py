@@ -9,6 +9,8 @@ from specsim.errors import InputError
 from specsim.verification import verify_block, verify_chain, verify_greedy
 from specsim.verification.rows import row_sum_tolerance
 
+pytestmark = pytest.mark.usefixtures("core")
+
 B, K, V = 3, 2, 4
 
 
@@ -46,6 +48,7 @@ def with_entry(name, place, value):
         (with_entry("num_draft", 1, K + 1), r"num_draft: \(b=1\) is 3: must be from 0 to K = 2"),
         ({"num_draft": np.array([2, 1, 2**64 - 1], np.uint64)}, r"num_draft: \(b=2\) is 18446744073709551615: must be"),
         (with_entry("num_draft", 2, -1), r"num_draft: \(b=2\) is -1: must be from 0 to K = 2"),
+        ({"p": np.full((3, 3, 4), 0.25, np.float16)}, r"p: dtype is float16: must be float32 or float64"),
         (with_entry("q", (1, 0, 3), np.nan), r"q: \(b=1, i=0\) is nan: .* must be finite"),
         (with_entry("p", (1, 1, 0), np.inf), r"p: \(b=1, i=1\) is inf: .* must be finite"),
         (with_entry("p", (2, 0, 1), -0.5), r"p: \(b=2, i=0\) is -0.5: .* must not be negative"),

@@ -1,0 +1,89 @@
+"""``specsim validate``: predicted against measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specsim.cli.options import ForceOption, JobsOption
+
+
+def validate(
+    measurements: Annotated[
+        str | None,
+        typer.Option(help="Table of serving measurements: a path, or a name (specsim list measurements)."),
+    ] = None,
+    steps: Annotated[
+        list[str] | None,
+        typer.Option(help="Table of single steps: a path, or a name (specsim list steps); repeat for more."),
+    ] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(help="Scenario that rows are laid over: it says what a row leaves empty."),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="A rough look: one short run each at the smallest and largest load of a curve."),
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the page, the figure and the tables.")] = None,
+    force: ForceOption = False,
+    jobs: JobsOption = None,
+) -> None:
+    """How far are predictions off? Runs the simulator on every point of a table of measurements.
+
+    Without a table everything that ships is validated: the published serving points and the step tables. The columns of
+    a table of your own are in docs/measurements.md.
+
+    Examples:
+    specsim validate
+
+    specsim validate --measurements mine.csv --scenario mine.yaml --out out/accuracy
+
+    specsim validate --steps gh200-apertus-8b-forward
+    """
+    from datetime import date
+
+    from specsim.cli.terminal import console, progress_bar
+    from specsim.planner.steps import price_steps
+    from specsim.planner.validation import validate as simulate_points
+    from specsim.report.accuracy import accuracy_files
+    from specsim.report.folder import refuse_existing, write_folder
+    from specsim.report.steps import step_sentences, step_table
+    from specsim.report.validation import Validation, validation_sentences
+    from specsim.report.validation_tables import validation_tables
+    from specsim.schema import catalogue
+    from specsim.schema.measurements import read_measurements
+    from specsim.schema.steps import read_steps
+
+    if measurements is None and not steps:
+        measurements, steps = "published", catalogue.names("steps")
+    if out:
+        refuse_existing(out, force=force)
+    here, found, sentences = [Path.cwd()], None, list[str]()
+    files = [catalogue.find("steps", name, here, where="--steps", path="") for name in steps or ()]
+    priced = {file.stem: price_steps(read_steps(file), where=str(file), scenario=scenario) for file in files}
+    names = list(priced)
+    if measurements:
+        file = catalogue.find("measurements", measurements, here, where="--measurements", path="")
+        rows, names = read_measurements(file), [file.stem, *names]
+        with progress_bar(f"simulating {file.stem}") as progress:
+            results = simulate_points(
+                rows, where=str(file), scenario=scenario, quick=quick, jobs=jobs, progress=progress
+            )
+        found = Validation(results)
+        sentences += validation_sentences(found)
+    sentences += step_sentences(priced)
+    if quick and found:
+        sentences.append("A quick look: short runs, one of each, at the smallest and the largest load of each curve.")
+    if out:
+        write_folder(out, accuracy_files(found, priced, sentences, names, date.today()), force=force)
+    screen = console()
+    screen.print(sentences[0], style="bold", markup=False, soft_wrap=True)
+    for sentence in sentences[1:]:
+        screen.print(sentence, markup=False, soft_wrap=True)
+    for table in [*(validation_tables(found) if found else ()), *([step_table(priced)] if priced else ())]:
+        screen.print(table)
+    if out:
+        screen.print(f"written to {out}/", markup=False, soft_wrap=True)

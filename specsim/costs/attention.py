@@ -1,0 +1,90 @@
+"""What attention reads and multiplies in a pass: KV caches, windows of them, and the states that stand in for them.
+
+The sums of a pass are over its batch, so in a batch whose contexts straddle a window the window's traffic is an upper
+bound, exact once all lie within or all beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from specsim.costs.roofline import Rates
+from specsim.forward import Pass
+
+
+class KVAttention(NamedTuple):
+    """Attention over a KV cache, all layers of a kind together, one device's share.
+
+    Attributes:
+        layers: how many.
+        bytes_per_token: of keys and values.
+        pair_flops: for each pair of a query and a token that it attends to.
+        prompt_pair_flops: the same for the queries of prompt chunks, where MLA does not work on the latent.
+        kv_heads: on the device, in each layer.
+        window: how many tokens back it sees; None for all.
+    """
+
+    layers: int
+    bytes_per_token: float
+    pair_flops: float
+    prompt_pair_flops: float
+    kv_heads: float
+    window: int | None = None
+
+    def cached_bytes(self, tokens: int) -> float:
+        """Bytes of a sequence's cache."""
+        return self.bytes_per_token * (tokens if self.window is None else min(tokens, self.window))
+
+
+class StateAttention(NamedTuple):
+    """Linear attention, all layers together, one device's share.
+
+    Attributes:
+        layers: how many.
+        state_bytes: of a sequence's state, recurrent and convolution.
+        token_flops: to update and query the state by a token.
+    """
+
+    layers: int
+    state_bytes: float
+    token_flops: float
+
+
+class AttentionCost:
+    """Seconds of a pass's attention, without launches: (traffic, arithmetic)."""
+
+    def __init__(self, attentions: Sequence[KVAttention], states: Sequence[StateAttention], rates: Rates) -> None:
+        free = rates.weight_traffic_only
+        self._windowed = [] if free else [a for a in attentions if a.window is not None]
+        plain = [] if free else [a for a in attentions if a.window is None]
+        states = [] if free else states
+        self._bandwidth, self._flops = rates.attention_bandwidth, rates.attention_flops
+        self._kv = sum(a.bytes_per_token for a in plain) / rates.attention_bandwidth
+        self._pair = sum(a.pair_flops for a in plain) / rates.attention_flops
+        self._prompt_pair = sum(a.prompt_pair_flops for a in plain) / rates.attention_flops
+        heads = 0.0 if free else sum(a.layers * a.kv_heads for a in attentions)
+        self._sequence = heads * rates.attention_per_kv_head
+        self._state = sum(s.state_bytes for s in states) / rates.attention_bandwidth
+        self._token = sum(s.token_flops for s in states) / rates.attention_flops
+
+    def price(self, work: Pass) -> tuple[float, float]:
+        """Seconds of one pass."""
+        decode_pairs = work.query_context - work.prompt_query_context
+        traffic = self._kv * work.context_tokens + self._sequence * work.sequences
+        arithmetic = self._pair * decode_pairs + self._prompt_pair * work.prompt_query_context
+        if self._state:
+            # read once a sequence; written once too, and when verifying once for every token that may be the last kept
+            traffic += self._state * (work.sequences + max(work.sequences, work.logit_rows))
+            arithmetic += self._token * work.tokens
+        for attention in self._windowed:
+            reads, pairs = within_window(work, attention.window or 0)
+            traffic += attention.bytes_per_token * reads / self._bandwidth
+            arithmetic += attention.pair_flops * pairs / self._flops
+        return traffic, arithmetic
+
+
+def within_window(work: Pass, window: int) -> tuple[int, int]:
+    """(tokens read, pairs attended) in a layer that sees ``window`` tokens back, the query's own included."""
+    reads = min(work.context_tokens, work.sequences * (window - 1) + work.tokens)
+    return reads, min(work.query_context, work.tokens * window)

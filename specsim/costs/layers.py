@@ -1,0 +1,227 @@
+"""Every kind of layer as the operators of one device: matrix products, grouped products, attention and launches.
+
+Tensor parallelism is Megatron's: outputs of the first matrix and inputs of the second are shared, with one all-reduce
+behind each pair. Key-value heads fewer than devices are repeated; the latent of MLA is on every device.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, assert_never
+
+from specsim.costs.attention import KVAttention, StateAttention
+from specsim.costs.experts import ExpertProduct
+from specsim.costs.linear import BYTES_PER_ELEMENT, Linear
+from specsim.schema.architecture import (
+    MLP,
+    Attention,
+    Experts,
+    FeedForward,
+    LatentAttention,
+    Layer,
+    LinearAttention,
+    Mixer,
+)
+from specsim.schema.quantisation import UNQUANTISED, Format, Quantisation
+
+# elementwise kernels beyond the four of a dense layer: choosing experts, ordering the rows by expert, adding up what
+# comes back (vLLM's fused_moe); norms of MLA's two compressed states; convolution and gated norm of linear attention
+EXPERT_KERNELS, LATENT_KERNELS, LINEAR_ATTENTION_KERNELS = 3, 2, 2
+
+
+class Split(NamedTuple):
+    """How a model's matrices are laid over devices, and in which formats.
+
+    Attributes:
+        tensor: devices that share each matrix.
+        expert: groups of them among which whole experts are spread.
+        quantisation: of the matrices.
+        kv_bytes: per number of the KV cache.
+    """
+
+    tensor: int = 1
+    expert: int = 1
+    quantisation: Quantisation = UNQUANTISED
+    kv_bytes: float = BYTES_PER_ELEMENT
+
+
+class Operators(NamedTuple):
+    """What layers run on one device.
+
+    Attributes:
+        linears: products that every token passes through.
+        experts: grouped products.
+        attentions, states: KV caches and states.
+        attention_layers: layers with an attention kernel of either kind.
+        expert_layers: layers that exchange tokens among experts.
+        kernels: elementwise kernels beyond those of a dense layer.
+    """
+
+    linears: tuple[Linear, ...] = ()
+    experts: tuple[ExpertProduct, ...] = ()
+    attentions: tuple[KVAttention, ...] = ()
+    states: tuple[StateAttention, ...] = ()
+    attention_layers: int = 0
+    expert_layers: int = 0
+    kernels: int = 0
+
+    @property
+    def bytes(self) -> float:
+        """Weights on the device."""
+        return sum(linear.bytes for linear in self.linears) + sum(product.bytes for product in self.experts)
+
+    @property
+    def weights(self) -> int:
+        """Numbers in the matrices on the device."""
+        return sum(linear.weights for linear in self.linears) + sum(product.weights for product in self.experts)
+
+
+def layer_operators(
+    layers: tuple[tuple[Layer, int], ...], hidden: int, split: Split, *, attention_inputs: int | None = None
+) -> Operators:
+    """The operators of all layers, one device's share.
+
+    Args:
+        layers: kinds of layers and how many there are of each.
+        hidden: the model's width.
+        split: over which devices and in which formats.
+        attention_inputs: width that attention's projections read, where it is not the hidden size.
+    """
+    parts = [
+        part
+        for layer, count in layers
+        for part in (
+            _mixer(layer.mixer, count, hidden, split, attention_inputs or hidden),
+            _feed_forward(layer.feed_forward, count, hidden, split),
+        )
+    ]
+    return Operators(
+        linears=tuple(linear for part in parts for linear in part.linears),
+        experts=tuple(product for part in parts for product in part.experts),
+        attentions=tuple(attention for part in parts for attention in part.attentions),
+        states=tuple(state for part in parts for state in part.states),
+        attention_layers=sum(part.attention_layers for part in parts),
+        expert_layers=sum(part.expert_layers for part in parts),
+        kernels=sum(part.kernels for part in parts),
+    )
+
+
+def _mixer(mixer: Mixer, count: int, hidden: int, split: Split, inputs: int) -> Operators:
+    match mixer:
+        case Attention():
+            return _attention(mixer, count, hidden, split, inputs)
+        case LatentAttention():
+            return _latent_attention(mixer, count, hidden, split)
+        case LinearAttention():
+            return _linear_attention(mixer, count, hidden, split)
+        case _:
+            assert_never(mixer)
+
+
+def _attention(mixer: Attention, count: int, hidden: int, split: Split, inputs: int) -> Operators:
+    share, form = split.tensor, split.quantisation.attention
+    holders = min(share, mixer.kv_heads)  # more devices than KV heads hold copies of them
+    projected = (2 if mixer.gated else 1) * mixer.query_size // share + 2 * mixer.kv_size // holders
+    pair_flops = 4 * count * mixer.query_size / share
+    return Operators(
+        linears=(
+            Linear(inputs, projected, count, format=form),
+            Linear(mixer.query_size // share, hidden, count, format=form),
+        ),
+        attentions=(
+            KVAttention(
+                layers=count,
+                bytes_per_token=2 * count * mixer.kv_size * split.kv_bytes / holders,
+                pair_flops=pair_flops,
+                prompt_pair_flops=pair_flops,
+                kv_heads=mixer.kv_heads / holders,
+                window=mixer.window,
+            ),
+        ),
+        attention_layers=count,
+    )
+
+
+def _latent_attention(mixer: LatentAttention, count: int, hidden: int, split: Split) -> Operators:
+    """MLA, absorbed: queries are taken into the latent's space head by head, and values out of it.
+
+    So a pair of query and token takes heads · (2·kv_rank + rope) multiplications, while prompts, whose keys and values
+    are computed from the latent, take heads · (nope + rope + value). The latent is on every device.
+    """
+    share, form = split.tensor, split.quantisation.attention
+    heads = mixer.heads // share
+    down = (mixer.query_rank or mixer.query_size // share) + mixer.cache_size
+    up = (Linear(mixer.query_rank, mixer.query_size // share, count, format=form),) if mixer.query_rank else ()
+    return Operators(
+        linears=(
+            Linear(hidden, down, count, format=form),
+            *up,
+            Linear(mixer.nope_dim, mixer.kv_rank, count, heads, form),
+            Linear(mixer.kv_rank, mixer.value_dim, count, heads, form),
+            Linear(heads * mixer.value_dim, hidden, count, format=form),
+        ),
+        attentions=(
+            KVAttention(
+                layers=count,
+                bytes_per_token=count * mixer.cache_size * split.kv_bytes,
+                pair_flops=2 * count * heads * (2 * mixer.kv_rank + mixer.rope_dim),
+                prompt_pair_flops=2 * count * heads * (mixer.nope_dim + mixer.rope_dim + mixer.value_dim),
+                kv_heads=1,
+            ),
+        ),
+        attention_layers=count,
+        kernels=LATENT_KERNELS * count,
+    )
+
+
+def _linear_attention(mixer: LinearAttention, count: int, hidden: int, split: Split) -> Operators:
+    """A state instead of a cache. A token multiplies it three times: what it predicts, its correction, what is read."""
+    share, form = split.tensor, split.quantisation.attention
+    convolution = mixer.conv_channels * (mixer.conv_width - 1) * BYTES_PER_ELEMENT
+    return Operators(
+        linears=(
+            Linear(hidden, mixer.input_size // share, count, format=form),
+            Linear(mixer.value_size // share, hidden, count, format=form),
+        ),
+        states=(
+            StateAttention(
+                layers=count,
+                state_bytes=count * (mixer.state_size * mixer.state_bytes + convolution) / share,
+                token_flops=2 * 3 * count * mixer.state_size / share,
+            ),
+        ),
+        attention_layers=count,
+        kernels=LINEAR_ATTENTION_KERNELS * count,
+    )
+
+
+def _feed_forward(part: FeedForward, count: int, hidden: int, split: Split) -> Operators:
+    form = split.quantisation.mlp
+    match part:
+        case MLP():
+            return Operators(linears=_mlp(part.width, part.matrices, count, hidden, split.tensor, form))
+        case Experts():
+            shared = _mlp(part.shared_width, part.matrices, count, hidden, split.tensor, form)
+            return Operators(
+                linears=(Linear(hidden, part.number, count), *(shared if part.shared_width else ())),
+                experts=_experts(part, count, hidden, split, form),
+                expert_layers=count,
+                kernels=EXPERT_KERNELS * count,
+            )
+        case _:
+            assert_never(part)
+
+
+def _mlp(width: int, matrices: int, count: int, hidden: int, share: int, form: Format) -> tuple[Linear, ...]:
+    return (
+        Linear(hidden, (matrices - 1) * width // share, count, format=form),
+        Linear(width // share, hidden, count, format=form),
+    )
+
+
+def _experts(part: Experts, count: int, hidden: int, split: Split, form: Format) -> tuple[ExpertProduct, ...]:
+    width = part.width * split.expert // split.tensor
+    spread = (part.number, part.per_token, split.expert, count, form)
+    return (
+        ExpertProduct(hidden, (part.matrices - 1) * width, *spread),
+        ExpertProduct(width, hidden, *spread),
+    )

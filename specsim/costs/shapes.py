@@ -1,0 +1,192 @@
+"""What a model, or a drafter, multiplies on each of its passes, and what it keeps in memory.
+
+An EAGLE head reads the target's embedding and fuses hidden states with one more matrix. EAGLE (Li et al., arXiv
+2401.15077) fuses the last state with the embedding on every pass (2h → h) and scores with the target's LM head. EAGLE-3
+(arXiv 2503.01840) fuses three of the target's states (3h → h), so only for tokens that the target has computed; its
+attention reads state and embedding side by side, and its LM head is its own. An MTP layer is an EAGLE head of the
+target's own kind of layer (DeepSeek-V3, arXiv 2412.19437). Medusa (arXiv 2401.10774) has a residual block and an LM
+head for each position ahead. A block-parallel head (DFlash, arXiv 2602.06036) turns the target's states into keys and
+values for its own layers, and scores with the target's LM head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from specsim.costs.layers import Operators, Split, layer_operators
+from specsim.costs.linear import BYTES_PER_ELEMENT, Linear
+from specsim.schema.architecture import Attention
+from specsim.schema.model import ModelConfig
+from specsim.schema.quantisation import Format
+from specsim.schema.speculation import BlockParallelHead, DraftModel, EagleHead, MedusaHeads, ModelDrafter, MTPLayers
+
+Exchange = Literal["all_reduce", "all_to_all"]
+
+
+@dataclass(frozen=True)
+class ForwardShape:
+    """What a forward pass multiplies.
+
+    Attributes:
+        model: dimensions.
+        split: over which devices and in which formats.
+        operators: what its layers run, one device's share.
+        extra: products that every token passes through beside the layers.
+        head: the product that yields logits, one device's share.
+        fusion: products for tokens whose hidden states a drafter takes from the target.
+        resident_parameters: numbers kept in memory for it, over all devices, each once.
+        resident_bytes: of them on one device, with what every device of a group holds.
+        exchange: how experts on other devices are reached.
+        stages: pipeline stages.
+    """
+
+    model: ModelConfig
+    split: Split
+    operators: Operators
+    extra: tuple[Linear, ...]
+    head: Linear
+    fusion: tuple[Linear, ...]
+    resident_parameters: int
+    resident_bytes: float
+    exchange: Exchange = "all_reduce"
+    stages: int = 1
+
+    @property
+    def tensor_parallel(self) -> int:
+        """Devices that share each matrix."""
+        return self.split.tensor
+
+    @property
+    def linears(self) -> tuple[Linear, ...]:
+        """Every product that all tokens pass through."""
+        return (*self.extra, *self.operators.linears)
+
+    @property
+    def kv_bytes_per_token(self) -> float:
+        """Bytes of keys and values per token on one device, while the token is in every layer's cache."""
+        return sum(attention.bytes_per_token for attention in self.operators.attentions) / self.stages
+
+    def cached_bytes(self, tokens: int, states: int = 1) -> float:
+        """Bytes that a sequence of so many tokens keeps on one device.
+
+        Args:
+            tokens: of the sequence.
+            states: copies of each linear layer's state; verifying K tokens keeps K + 1, to go back to the last kept.
+        """
+        caches = sum(attention.cached_bytes(tokens) for attention in self.operators.attentions)
+        return (caches + states * sum(state.state_bytes for state in self.operators.states)) / self.stages
+
+
+def target_shape(
+    model: ModelConfig,
+    tensor_parallel: int = 1,
+    *,
+    split: Split | None = None,
+    exchange: Exchange = "all_reduce",
+    stages: int = 1,
+) -> ForwardShape:
+    """A whole model, as the target or as a separate draft model.
+
+    Args:
+        model: its dimensions.
+        tensor_parallel: devices that share each matrix, in BF16; for anything else give a ``split``.
+        split: over which devices and in which formats.
+        exchange: how experts on other devices are reached.
+        stages: pipeline stages.
+    """
+    split = split or Split(tensor_parallel)
+    own = layer_operators(model.layers, model.hidden_size, split)
+    whole = layer_operators(model.layers, model.hidden_size, split._replace(tensor=1, expert=1))
+    saved = BYTES_PER_ELEMENT * whole.weights - whole.bytes
+    repeated = own.bytes - whole.bytes / split.tensor
+    # layers are whole, so the fullest stage can have one more than the mean
+    fullest = -(-model.num_hidden_layers // stages) / model.num_hidden_layers
+    resident = ((BYTES_PER_ELEMENT * model.num_parameters - saved) / split.tensor + repeated) * fullest
+    head = _head(model, split.tensor)
+    return ForwardShape(model, split, own, (), head, (), model.num_parameters, resident, exchange, stages)
+
+
+def drafter_shape(
+    drafter: ModelDrafter,
+    model: ModelConfig,
+    tensor_parallel: int = 1,
+    *,
+    split: Split | None = None,
+    exchange: Exchange = "all_reduce",
+) -> ForwardShape:
+    """What a drafter multiplies on each of its passes.
+
+    Args:
+        drafter: which kind.
+        model: its own dimensions; of MTP layers ``mtp_model`` of the target, of Medusa heads the target's.
+        tensor_parallel, split, exchange: as for ``target_shape``.
+    """
+    split = split or Split(tensor_parallel)
+    hidden, share, form = model.hidden_size, split.tensor, split.quantisation.attention
+    match drafter:
+        case DraftModel():
+            return target_shape(model, split=split, exchange=exchange)
+        case EagleHead(generation="eagle"):
+            return _borrowing(model, split, exchange, extra=(Linear(2 * hidden, hidden // share, format=form),))
+        case EagleHead():
+            return _eagle3(model, split)
+        case MTPLayers():
+            return _borrowing(model, split, exchange, extra=(Linear(2 * hidden, hidden // share, format=form),))
+        case MedusaHeads():
+            return _medusa(drafter, model, split)
+        case BlockParallelHead():
+            fusion = (
+                Linear(drafter.fused_layers * hidden, hidden // share, format=form),
+                *_injection(model, split, form),
+            )
+            return _borrowing(model, split, exchange, fusion=fusion)
+        case _:
+            assert_never(drafter)
+
+
+def _borrowing(
+    model: ModelConfig,
+    split: Split,
+    exchange: Exchange,
+    extra: tuple[Linear, ...] = (),
+    fusion: tuple[Linear, ...] = (),
+) -> ForwardShape:
+    """Layers that use the target's embedding and LM head; the first of ``fusion`` is a matrix of their own."""
+    own = layer_operators(model.layers, model.hidden_size, split)
+    products = (*extra, *fusion[:1])
+    weights = split.tensor * (own.weights + sum(linear.weights for linear in products))
+    resident = own.bytes + sum(linear.bytes for linear in products)
+    return ForwardShape(model, split, own, extra, _head(model, split.tensor), fusion, weights, resident, exchange)
+
+
+def _eagle3(model: ModelConfig, split: Split) -> ForwardShape:
+    hidden, form = model.hidden_size, split.quantisation.attention
+    own = layer_operators(model.layers, hidden, split, attention_inputs=2 * hidden)
+    head, fusion = _head(model, split.tensor), Linear(3 * hidden, hidden // split.tensor, format=form)
+    weights = split.tensor * (own.weights + fusion.weights + head.weights)
+    resident = own.bytes + fusion.bytes + head.bytes
+    return ForwardShape(model, split, own, (), head, (fusion,), weights, resident)
+
+
+def _medusa(drafter: MedusaHeads, model: ModelConfig, split: Split) -> ForwardShape:
+    """Every head on the last state of a request: residual blocks, then an LM head of its own."""
+    hidden, heads = model.hidden_size, drafter.num_heads
+    blocks = Linear(hidden, hidden // split.tensor, heads * drafter.num_layers, format=split.quantisation.attention)
+    head = _head(model, split.tensor)._replace(repeats=heads)
+    weights = split.tensor * (blocks.weights + head.weights)
+    return ForwardShape(model, split, Operators(), (blocks,), head, (), weights, blocks.bytes + head.bytes)
+
+
+def _injection(model: ModelConfig, split: Split, form: Format) -> tuple[Linear, ...]:
+    """Keys and values of the fused states, layer by layer: products with matrices that the layers have anyway."""
+    kinds = [(layer.mixer, count) for layer, count in model.layers]
+    attentions = [(mixer, count) for mixer, count in kinds if isinstance(mixer, Attention)]
+    return tuple(
+        Linear(model.hidden_size, 2 * mixer.kv_size // min(split.tensor, mixer.kv_heads), count, format=form)
+        for mixer, count in attentions
+    )
+
+
+def _head(model: ModelConfig, tensor_parallel: int) -> Linear:
+    return Linear(model.hidden_size, -(-model.logits_size // tensor_parallel))

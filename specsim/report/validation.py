@@ -1,0 +1,98 @@
+"""The answer that predicted against measured serving gives, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from specsim.planner.sweeps import (
+    NEARLY_BEST,
+    BestLength,
+    BreakEvenPair,
+    SweepErrors,
+    best_lengths,
+    break_evens,
+    speedup_errors,
+    sweep_errors,
+    with_speedup,
+)
+from specsim.planner.validation import Compared
+
+
+class Validation:
+    """Compared points with what they add up to; each part computed once.
+
+    Args:
+        results: every row of the table that was asked for.
+    """
+
+    def __init__(self, results: Sequence[Compared]) -> None:
+        self.results = tuple(results)
+        self.sweeps: tuple[SweepErrors, ...] = sweep_errors(results)
+        counted = [sweep for sweep in self.sweeps if sweep.split == "counted"]
+        self.break_evens: tuple[BreakEvenPair, ...] = break_evens(counted)
+        self.best_lengths: tuple[BestLength, ...] = best_lengths(counted)
+
+    def not_simulated(self) -> dict[str, dict[str, int]]:
+        """Reason → sweep → rows that miss an arm for it."""
+        found: dict[str, dict[str, int]] = {}
+        for result in self.results:
+            for reason in result.reasons[-1:]:  # the speculating arm lacks whatever the other does
+                sweeps = found.setdefault(reason, {})
+                sweeps[result.row.sweep] = sweeps.get(result.row.sweep, 0) + 1
+        return found
+
+
+def validation_sentences(validation: Validation) -> list[str]:
+    """The sentences the user came for, the most important first."""
+    return [
+        *_speedups(validation),
+        *_break_evens(validation.break_evens),
+        *_best(validation.best_lengths),
+        *_left_out(validation),
+    ]
+
+
+def _speedups(validation: Validation) -> Iterator[str]:
+    counted = [result for result in with_speedup(validation.results) if result.row.counted]
+    errors = speedup_errors(counted)
+    if errors is None:
+        yield "No speedup was both measured and simulated; see the errors of each arm below."
+        return
+    worst = counted[errors.worst].row
+    names = {result.row.sweep for result in counted}
+    yield (
+        f"Predicted speedups are {errors.mape:.1%} off on average (bias {errors.bias:+.1%}) over {errors.n} points of "
+        f"{len(names)} {'sweeps' if len(names) > 1 else 'sweep'}; worst {errors.worst_error:+.0%}, {_where(worst)}."
+    )
+    unseen = speedup_errors([result for result in counted if result.row.split == "validation"])
+    if unseen and unseen.n < errors.n:
+        yield f"Of these, the {unseen.n} that calibration may not see: {unseen.mape:.1%} off, bias {unseen.bias:+.1%}."
+
+
+def _where(row: object) -> str:
+    sweep, load, k = (getattr(row, name) for name in ("sweep", "load", "num_draft_tokens"))
+    return f"{sweep} at {load:g} with K = {k}"
+
+
+def _break_evens(pairs: Sequence[BreakEvenPair]) -> Iterator[str]:
+    if pairs:
+        same = sum(pair.same for pair in pairs)
+        yield (
+            f"Break-even: {same} of {len(pairs)} curves that measured a crossing of 1.0 are predicted to cross it at "
+            "the same load (intervals overlap, or lie within one step of the measured loads)."
+        )
+
+
+def _best(lengths: Sequence[BestLength]) -> Iterator[str]:
+    if lengths:
+        right = sum(length.right for length in lengths)
+        yield (
+            f"Best draft length: right, or within {NEARLY_BEST:.0%} of the best measured speedup, at {right} of "
+            f"{len(lengths)} loads."
+        )
+
+
+def _left_out(validation: Validation) -> Iterator[str]:
+    missing = sum(bool(result.reasons) for result in validation.results)
+    if missing:
+        yield f"Not simulated in full: {missing} of {len(validation.results)} rows, for the reasons listed below."

@@ -1,0 +1,88 @@
+"""Measured single steps of an engine, or forward passes of a model: one row per step.
+
+The form in which people record GPU traces. Nothing here knows how a step is priced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import BeforeValidator, Field
+
+from specsim.schema.measurements import Positive, Setting, Whole, listed
+from specsim.schema.tables import Contradiction, read_rows, refuse_contradictions
+
+PerRequest = Annotated[tuple[Whole, ...], BeforeValidator(listed), Field(min_length=1)]
+
+
+class Step(Setting):
+    """One step."""
+
+    split: Literal["calibration", "validation"] = "validation"
+    """Whether calibration may see the step."""
+    measured: Literal["step", "forward"]
+    """step: the engine's whole step, drafting and host included; forward: the target's pass on the device."""
+    mode: Literal["graph", "eager"]
+    """graph: replayed as one CUDA graph; eager: launched kernel by kernel."""
+    requests: Whole
+    """Requests in the step."""
+    query_tokens: PerRequest
+    """New tokens per request: one number for all, or one for each by blanks. 1 + K for a verify of K drafts."""
+    context: PerRequest
+    """Tokens each request attends to, its new ones included: one number for all, or one for each by blanks."""
+    logit_rows: Annotated[int, Field(ge=0)] | None = None
+    """Tokens whose logits are computed; empty: all new tokens, as in a decode or verify step."""
+    num_draft_tokens: Annotated[int, Field(ge=0, le=64)] = 0
+    """Draft tokens per request whose drafting the step includes; 0 for none."""
+    acceptance_length: Annotated[float, Field(ge=1)] | None = None
+    """Mean tokens per verify: how much the drafter catches up with in its first pass."""
+    ms: Positive
+    """How long the step took."""
+
+    def per_request(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """(new tokens, context) of every request."""
+        return _each(self.query_tokens, self.requests), _each(self.context, self.requests)
+
+
+def _each(values: tuple[int, ...], requests: int) -> tuple[int, ...]:
+    return values * requests if len(values) == 1 else values
+
+
+class LocatedStep(NamedTuple):
+    """A row and the line of the file that holds it."""
+
+    line: int
+    row: Step
+
+
+def read_steps(path: Path) -> tuple[LocatedStep, ...]:
+    """The rows of a table of steps.
+
+    Raises:
+        InputError: listing every problem and every contradiction of every row.
+    """
+    rows = tuple(LocatedStep(line, row) for line, row in read_rows(path, Step))
+    refuse_contradictions(path, ((line, row, what) for line, row in rows for what in _contradictions(row)))
+    return rows
+
+
+def _contradictions(row: Step) -> Iterator[Contradiction]:
+    fitting = True
+    for column in ("query_tokens", "context"):
+        number = len(getattr(row, column))
+        if number not in (1, row.requests):
+            fitting = False
+            yield Contradiction(column, f"{number} numbers for {row.requests} requests; give one, or one for each")
+    if not fitting:
+        return
+    queries, contexts = row.per_request()
+    if any(context < query for query, context in zip(queries, contexts, strict=True)):
+        yield Contradiction("context", "counts the new tokens too, so it cannot be below query_tokens")
+    if row.logit_rows is not None and row.logit_rows > sum(queries):
+        yield Contradiction("logit_rows", f"cannot exceed the step's {sum(queries)} new tokens")
+    if row.num_draft_tokens and row.measured == "forward":
+        yield Contradiction("num_draft_tokens", "a forward pass includes no drafting; write 0, or measured: step")
+    if row.acceptance_length is not None and row.acceptance_length > row.num_draft_tokens + 1:
+        yield Contradiction("acceptance_length", f"cannot exceed num_draft_tokens + 1 = {row.num_draft_tokens + 1}")

@@ -1,0 +1,126 @@
+"""Formats of weights and caches: bytes, tensor rates, and the kernel that quantises activations."""
+
+import numpy as np
+import pytest
+
+from specsim.costs.layers import Split
+from specsim.costs.linear import Linear, linear_time
+from specsim.costs.passes import PassCost
+from specsim.costs.roofline import device_rates
+from specsim.costs.shapes import target_shape
+from specsim.forward import Pass
+from specsim.schema.load import load_scenario, read_device, read_model
+from specsim.schema.quantisation import BF16, FORMATS, Quantisation, of_checkpoint
+from specsim.simulation import Simulation
+
+B200 = read_device("b200")
+
+
+@pytest.mark.parametrize(
+    ("name", "bytes_per_weight", "compute"),
+    [
+        ("bf16", 2, "bf16"),
+        ("fp8", 1 + 4 / 16384, "fp8"),
+        ("int8", 1, "int8"),
+        ("w4a16", 0.5 + 2 / 128, "bf16"),
+        ("mxfp4", 17 / 32, "bf16"),
+        ("nvfp4", 9 / 16, "fp4"),
+    ],
+)
+def test_what_a_weight_weighs_with_its_scales(name, bytes_per_weight, compute):
+    form = FORMATS[name]
+    assert (form.bytes_per_weight, form.compute) == (bytes_per_weight, compute)
+    assert form.quantises_activations == (compute != "bf16")
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "int8"])
+def test_an_ideal_product_streams_bytes_and_then_computes_at_its_rate(name):
+    form, rates = FORMATS[name], device_rates(B200, ideal=True)
+    rows = np.array([1, 4096])
+    held, peak = 8192 * 8192, getattr(B200.peak, form.compute)
+    expected = np.maximum(held * form.bytes_per_weight / 7.7e12, 2 * held * rows / peak)
+    time = linear_time([Linear(8192, 8192, format=form)], rows, rates)
+    np.testing.assert_allclose(sum(time), expected, rtol=1e-13)
+
+
+def test_quantising_activations_is_paid_for():
+    """BF16 is read, FP8 written and read: 2 + 2 x 1.03 bytes a number instead of 2, and a launch."""
+    fp8, rates = FORMATS["fp8"], device_rates(B200, ideal=False)
+    quantised, plain = (linear_time([Linear(4096, 1024, format=form)], [1, 513], rates) for form in (fp8, BF16))
+    grown = [time.weights[1] - time.weights[0] for time in (quantised, plain)]
+    assert grown[0] - grown[1] == pytest.approx(512 * 4096 * 2 * (1 + 4 / 128) / (0.851 * 7.7e12), rel=1e-9)
+    assert quantised.launch[0] - plain.launch[0] == pytest.approx(2.5e-6)
+
+
+@pytest.mark.parametrize("name", ["fp8", "int8"])
+def test_eight_bits_halve_the_matrices_and_leave_the_tables(name, llama_8b):
+    split = Split(quantisation=Quantisation(FORMATS[name]))
+    plain, half = target_shape(llama_8b), target_shape(llama_8b, split=split)
+    assert half.operators.bytes == pytest.approx(plain.operators.bytes / 2, rel=3e-4)
+    tables = 2 * 2 * 128256 * 4096
+    assert half.resident_bytes - half.operators.bytes == pytest.approx(tables, rel=1e-3)
+    assert half.head == plain.head
+
+
+def test_four_bits_stream_less_and_compute_as_bf16(llama_8b):
+    split = Split(quantisation=Quantisation(FORMATS["w4a16"]))
+    plain, four = (PassCost(target_shape(llama_8b, split=s), B200, ideal=False) for s in (Split(), split))
+    one, many = Pass(1, 0, 1, 1, 1), Pass(4096, 0, 1, 1, 1)
+    assert four.price(one).weights == pytest.approx(plain.price(one).weights * 0.515625 / 2, rel=0.01)
+    assert sum(four.price(many)) == pytest.approx(sum(plain.price(many)), rel=0.05)
+
+
+def test_attention_can_be_kept_in_bf16():
+    shape = target_shape(read_model("deepseek-v3"), split=Split(quantisation=Quantisation(FORMATS["nvfp4"], "mlp")))
+    assert {linear.format.name for linear in shape.operators.linears[:5]} == {"bf16"}
+    assert {product.format.name for product in shape.operators.experts} == {"nvfp4"}
+
+
+def test_routers_stay_bf16():
+    shape = target_shape(read_model("qwen3-30b-a3b"), split=Split(quantisation=Quantisation(FORMATS["fp8"])))
+    (router,) = [linear for linear in shape.operators.linears if linear.outputs == 128]
+    assert router.format == BF16
+
+
+@pytest.mark.parametrize(
+    ("config", "name", "matrices"),
+    [
+        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "fp8", "all"),
+        ({"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "lm_head"]}, "mxfp4", "mlp"),
+        ({"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head"]}, "nvfp4", "all"),
+        ({"quant_method": "modelopt", "quant_algo": "FP8"}, "fp8", "all"),
+        ({"quant_method": "compressed-tensors", "format": "int-quantized-int8", "ignore": ["lm_head"]}, "int8", "all"),
+        ({"quant_method": "awq", "bits": 4, "group_size": 128}, "w4a16", "all"),
+    ],
+)
+def test_what_checkpoints_say(config, name, matrices):
+    found = of_checkpoint(config)
+    assert (found.format, found.matrices) == (FORMATS[name], matrices)
+
+
+def test_the_group_size_of_a_four_bit_checkpoint_counts():
+    assert of_checkpoint({"quant_method": "gptq", "bits": 4, "group_size": 32}).format.bytes_per_weight == 0.5 + 2 / 32
+
+
+def test_an_fp8_cache_holds_twice_the_tokens_and_reads_in_half_the_time():
+    bf16, fp8 = (
+        Simulation(load_scenario("llama3.1-8b-h100-eagle3", [f"deployment.kv_format={f}"])) for f in ("bf16", "fp8")
+    )
+    assert fp8.memory(True).kv_tokens == pytest.approx(2 * bf16.memory(True).kv_tokens, abs=1)
+    one, two = (s.step_cost(False).price(Pass(1, 1, 0, 10_000, 10_000)).kv for s in (fp8, bf16))
+    assert one == two / 2
+
+
+def test_an_mtp_layer_is_quantised_as_its_target_unless_told_otherwise():
+    base = [
+        "deployment.target=deepseek-v3",
+        "deployment.device=h200",
+        "deployment.num_devices=8",
+        "deployment.tensor_parallel=8",
+    ]
+    own, told = (
+        load_scenario("llama3.1-8b-h100-eagle3", [*base, f"speculation.drafter={drafter}"])
+        for drafter in ("{kind: mtp}", "{kind: mtp, weight_format: bf16}")
+    )
+    assert own.drafter_quantisation == own.target_quantisation == Quantisation(FORMATS["fp8"])
+    assert told.drafter_quantisation.format == BF16
