@@ -41,7 +41,7 @@ class MemoryPlan:
 
         Args:
             tokens: of the sequence, its drafts included.
-            num_draft_tokens: the longest draft; a linear layer keeps a state for each place to go back to.
+            num_draft_tokens: the most in a verify; a linear layer keeps a state for each place to go back to.
         """
         uneven = any(
             shape.operators.states or any(a.window is not None for a in shape.operators.attentions)

@@ -127,5 +127,6 @@ def _fit(
     found = least_squares(residuals, centre, diff_step=STEP)
     # points that scatter more than the noise assumed widen the errors
     excess = max(1.0, float((found.fun[: len(points)] ** 2).sum()) / max(len(points) - len(priors), 1))
-    information = found.jac[: len(points)].T @ found.jac[: len(points)] / excess + np.diag(1 / spread**2)
+    slopes = np.asarray(found.jac)[: len(points)]
+    information = slopes.T @ slopes / excess + np.diag(1 / spread**2)
     return found.x.tolist(), np.sqrt(np.diag(np.linalg.inv(information))).tolist()

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from specsim.analysis.closed_form import expected_tokens_of
 from specsim.drafting.drafters import catch_up_tokens, draft_passes
-from specsim.forward import Pass, attended
+from specsim.forward import Pass
 from specsim.rng import stream
+from specsim.schema.speculation import NgramLookup
 from specsim.simulation import Simulation
-from specsim.verification import mean_tokens
+from specsim.verification import mean_tokens, mean_tree_tokens
 
 DRAFT_SAMPLE = 16384  # drafts; tokens per verify are then known to better than 0.5 %
 LENGTH_SAMPLE = 4096  # requests; the mean context of Azure conversations is then known to about 2 %
@@ -45,30 +47,53 @@ def decode_step(simulation: Simulation, batch: int, num_draft_tokens: int, conte
     Args:
         simulation: whose costs and acceptance.
         batch: requests in the step.
-        num_draft_tokens: draft tokens per verify.
+        num_draft_tokens: draft tokens per verify, or levels of the tree.
         context: tokens of prompt and output so far per request.
     """
     speculation = simulation.inputs.scenario.speculation
     tokens = tokens_per_verify(simulation, num_draft_tokens)
-    queries, keys = 1 + num_draft_tokens, context + num_draft_tokens
-    verify = Pass(batch * queries, batch * queries, batch, batch * keys, batch * attended(queries, keys))
+    shape = simulation.draft_shape(num_draft_tokens)
+    queries, pairs = 1 + shape.max_nodes, (1 + shape.max_nodes) * context + int(shape.total_depth[-1])
+    reads = batch * (context + shape.max_nodes)
+    several = reads if num_draft_tokens else 0
+    verify = Pass(batch * queries, batch * queries, batch, reads, batch * pairs, verify_context=several)
     wanted, contexts = np.full(batch, num_draft_tokens), np.full(batch, context)
     accepted = np.full(batch, round(tokens - 1))
-    catch_up = catch_up_tokens(speculation.drafter, accepted, wanted)
-    passes = draft_passes(speculation.drafter, wanted, catch_up, contexts) if num_draft_tokens else ()
-    seconds = sum(simulation.step_cost(num_draft_tokens > 0).price(verify, passes))
-    return DecodeStep(seconds, batch * tokens)
+    cost, drafter = simulation.step_cost(num_draft_tokens > 0), speculation.drafter
+    if num_draft_tokens == 0:
+        return DecodeStep(sum(cost.price(verify)), batch * tokens)
+    if isinstance(drafter, NgramLookup):
+        return DecodeStep(sum(cost.price(verify, num_lookups=batch)), batch * tokens)
+    catch_up = catch_up_tokens(drafter, accepted, accepted == wanted)
+    passes = draft_passes(drafter, shape, wanted, catch_up, contexts)
+    return DecodeStep(sum(cost.price(verify, passes)), batch * tokens)
 
 
+@lru_cache(maxsize=64)  # a curve asks for the same few at every batch
 def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
-    """Mean tokens per verify: the closed form of the stated acceptance, or under the block rule a mean over drafts."""
+    """Mean tokens per verify: the closed form of the stated acceptance, or for blocks and trees a mean over drafts."""
     speculation = simulation.inputs.scenario.speculation
+    if speculation.rule == "tree" and num_draft_tokens:
+        return _tokens_per_tree(simulation, num_draft_tokens)
     if speculation.rule != "block" or num_draft_tokens == 0:
         return float(expected_tokens_of(speculation.acceptance.conditional(num_draft_tokens)))
     source = simulation.acceptance_source(num_draft_tokens)
     uniforms = stream(simulation.inputs.scenario.seed, "expected tokens").random((DRAFT_SAMPLE, num_draft_tokens))
     draft = source.propose(uniforms)
     return mean_tokens(draft, *source.score(draft), np.full(DRAFT_SAMPLE, num_draft_tokens), "block")[0]
+
+
+def _tokens_per_tree(simulation: Simulation, num_levels: int) -> float:
+    source, width = simulation.tree_source(num_levels), simulation.draft_shape(num_levels).width
+    shape = simulation.draft_shape(num_levels)
+    rng = stream(simulation.inputs.scenario.seed, "expected tokens")
+    token = source.propose(rng.random((DRAFT_SAMPLE, num_levels, width)))
+    trees = source.score_sampled(token)
+    parents = np.broadcast_to(shape.parents, token.shape)
+    num_nodes = np.full(DRAFT_SAMPLE, shape.max_nodes)
+    return mean_tree_tokens(
+        parents, token, num_nodes, trees.q_row, trees.p_row, trees.q, trees.p, siblings=trees.siblings
+    )[0]
 
 
 def mean_context(simulation: Simulation) -> int:
@@ -82,11 +107,12 @@ def free_verify_batch(simulation: Simulation, num_draft_tokens: int) -> int | No
     """The largest batch whose verify keeps the matrix products streaming weights rather than computing.
 
     There arithmetic takes as long as reading the weights: batch · (K+1) = achieved FLOP/s ÷ achieved B/s for BF16, and
-    in another format times its bytes per weight over two. None for a mixture of experts, where more tokens read more.
+    in another format times its bytes per weight over two. K are the draft tokens of a request: all nodes of a tree.
+    None for a mixture of experts, where more tokens read more.
     """
     rates, operators = simulation.rates, simulation.target.operators
     if operators.experts:
         return None
     form = simulation.target.split.quantisation.mlp
     ridge = rates.flops_in[form.compute] / rates.linear_bandwidth * (form.bytes_per_weight / 2)
-    return math.floor(ridge / (num_draft_tokens + 1))
+    return math.floor(ridge / (simulation.draft_shape(num_draft_tokens).max_nodes + 1))

@@ -83,19 +83,19 @@ def serving_observations(
     """The figures that calibration may see; each run is simulated once."""
     usable = [row for _, row in rows if row.split in ("calibration", "validation")]
     marked = any(row.split == "calibration" for row in usable)
-    figures: dict[tuple[tuple[Arm, ...], str], float] = {}
+    figures: dict[tuple[tuple[Arm, ...], Metric], float] = {}
     for row in usable:
         seen = not marked or row.split == "calibration"
-        arms = {which: arm(row, speculating=which) for which in (False, True)}
+        plain, speculating = arm(row, speculating=False), arm(row, speculating=True)
         if row.baseline is not None:
-            figures.setdefault(((arms[False],), row.metric), row.baseline)
+            figures.setdefault(((plain,), row.metric), row.baseline)
         if seen and row.with_speculation is not None:
-            figures.setdefault(((arms[True],), row.metric), row.with_speculation)
+            figures.setdefault(((speculating,), row.metric), row.with_speculation)
         elif seen and row.speedup is not None and row.num_draft_tokens:
-            figures.setdefault(((arms[False], arms[True]), row.metric), row.speedup)
+            figures.setdefault(((plain, speculating), row.metric), row.speedup)
     runs = dict.fromkeys(chosen for arms, _ in figures for chosen in arms)
-    recorded = {}
-    for i, chosen in enumerate(runs, 1):
+    recorded: dict[Arm, tuple[_Under, RecordedRun]] = {}
+    for chosen in runs:
         inputs = arm_inputs(scenario or BASE, chosen)
         if not isinstance(inputs.scenario.workload.load, ClosedLoop):
             continue
@@ -113,7 +113,7 @@ def _load(inputs: Inputs, chosen: Arm) -> str:
     return f"{load.concurrency if isinstance(load, ClosedLoop) else ''} in flight, K = {chosen.num_draft_tokens}"
 
 
-def _serving_prediction(runs: Sequence[tuple[_Under, RecordedRun, Arm]], metric: str) -> Callable[[Engine], float]:
+def _serving_prediction(runs: Sequence[tuple[_Under, RecordedRun, Arm]], metric: Metric) -> Callable[[Engine], float]:
     """The metric of a single run, or how many times better the second of two is."""
 
     def value(engine: Engine, under: _Under, run: RecordedRun, chosen: Arm) -> float:

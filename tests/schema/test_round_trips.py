@@ -51,7 +51,7 @@ def test_models(name):
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_resolved_scenario_is_the_scenario(name, tmp_path):
-    first = load_scenario(name, ["slo.e2e=0.1 s", "speculation.policy.num_draft_tokens=7"])
+    first = load_scenario(name, ["slo.e2e=0.1 s", "speculation.policy.num_draft_tokens=2"])
     file = tmp_path / "resolved.yaml"
     file.write_text(resolved_scenario(first), encoding="utf-8")
     second = load_scenario(str(file))
