@@ -28,7 +28,7 @@ from specsim.rng import stream
 from specsim.schema.load import Inputs
 from specsim.schema.quantisation import KV_BYTES, Quantisation
 from specsim.schema.scenario import Deployment
-from specsim.schema.speculation import NgramLookup
+from specsim.schema.speculation import NgramLookup, pass_kind
 from specsim.schema.workload import ClosedLoop, FixedLengths, Load, QuantileLengths
 from specsim.workload.arrivals import poisson_arrivals
 from specsim.workload.lengths import Lengths, fixed_lengths, resampled_lengths, table_lengths
@@ -162,8 +162,9 @@ class Simulation:
         target = PassCost(self.target, device, ideal=ideal, verify_factor=1.0 if ideal else factor)
         if ideal:
             return StepCost(target, drafter, None)
-        lookup = self.inputs.scenario.speculation.drafter
-        return StepCost(target, drafter, engine, lookup if isinstance(lookup, NgramLookup) else None)
+        stated = self.inputs.scenario.speculation.drafter
+        lookup = stated if isinstance(stated, NgramLookup) else None
+        return StepCost(target, drafter, engine, pass_kind(stated), lookup)
 
     def _make_memory_plan(self, speculating: bool) -> MemoryPlan:
         return memory_plan(

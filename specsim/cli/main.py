@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from specsim import __version__
-from specsim.cli import curve, doctor, listing, prove, quantiles, schema, simulate, theory, validate
+from specsim.cli import calibrate, curve, doctor, listing, prove, quantiles, schema, simulate, theory, validate
 from specsim.errors import SpecsimError
 
 EXIT_BAD_INPUT = 2
@@ -51,6 +51,7 @@ app.command()(prove.prove)
 app.command("list")(listing.list_names)
 app.command()(schema.schema)
 app.command()(quantiles.quantiles)
+app.command()(calibrate.calibrate)
 app.command()(doctor.doctor)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from specsim.costs.passes import PassCost, PassTime
 from specsim.forward import Mode, Pass
-from specsim.schema.engine import Engine
+from specsim.schema.engine import Engine, PassKind
 from specsim.schema.speculation import NgramLookup
 
 
@@ -38,17 +38,23 @@ class StepCost:
         target: prices the target's passes.
         drafter: prices the drafter's passes; None without speculation.
         engine: whose host times are added and whose graphs are replayed; None for none (theory).
+        kind: of drafter, where one runs passes.
         lookup: whose host times are added where drafts are looked up; None for none.
     """
 
     def __init__(
-        self, target: PassCost, drafter: PassCost | None, engine: Engine | None, lookup: NgramLookup | None = None
+        self,
+        target: PassCost,
+        drafter: PassCost | None,
+        engine: Engine | None,
+        kind: PassKind | None = None,
+        lookup: NgramLookup | None = None,
     ) -> None:
         self._target = target
         self._drafter = drafter
         self._per_step = engine.host_time_per_step if engine else 0.0
         self._per_sequence = engine.host_time_per_sequence if engine else 0.0
-        self._per_draft_pass = engine.host_time_per_draft_pass if engine else 0.0
+        self._per_draft_pass = engine.draft_pass_time(kind) if engine else 0.0
         self._per_verified_row = engine.host_time_per_verified_row if engine else 0.0
         self._per_lookup_step = lookup.host_time_per_step if lookup else 0.0
         self._per_lookup = lookup.host_time_per_sequence if lookup else 0.0

@@ -14,14 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from specsim.planner.parameters import PARAMETERS, Parameter, prior_value, with_values
+from specsim.planner.parameters import PARAMETERS, Parameter, own_value, prior_value, with_values
 from specsim.schema.engine import Engine
 from specsim.schema.hardware import Device
 
 Floats = NDArray[np.float64]
+Progress = Callable[[float], None]
 NOISE = 0.02  # relative standard error of a measured point; repeated runs of one job differ by about this much
 KEPT = 0.95  # a parameter whose standard error stays above this share of its prior's is not identified
 UNTOUCHED = 0.99  # at this share the points say nothing
+DIGITS = 3  # of a fitted value; standard errors are some per cent
 ABOVE = math.log(5)
 STEP = 1e-3  # relative step of the numerical derivative
 
@@ -47,15 +49,15 @@ class Fitted:
 
     Attributes:
         path: within the profile.
-        prior: its value before.
-        value: its value now: the prior's where it is not identified.
+        prior: what was known of it before.
+        value: its value now: the profile's own where it is not identified; None where the profile then has none.
         error: relative standard error; of the prior where it is not identified.
         identified: whether the data say more than the prior.
     """
 
     path: str
     prior: float
-    value: float
+    value: float | None
     error: float
     identified: bool
 
@@ -78,7 +80,11 @@ class Calibration:
 
 
 def calibrate(
-    engine: Engine, device: Device, points: Sequence[Observation], candidates: Sequence[Parameter] = PARAMETERS
+    engine: Engine,
+    device: Device,
+    points: Sequence[Observation],
+    candidates: Sequence[Parameter] = PARAMETERS,
+    progress: Progress = lambda share: None,
 ) -> Calibration:
     """Fit what the points identify.
 
@@ -90,11 +96,13 @@ def calibrate(
         device: whose kernels' figures are priors where the profile has none.
         points: at least one.
         candidates: what may be fitted.
+        progress: told of the share of rounds done, as far as it can be foreseen.
     """
     priors = {p: value for p in candidates if (value := prior_value(p, engine, device)) is not None}
     chosen, start = list(priors), [math.log(prior) for prior in priors.values()]
     while True:
         logs, errors = _fit(engine, points, {p: priors[p] for p in chosen}, start)
+        progress(0.5 / len(priors))
         shares = [error / p.spread for p, error in zip(chosen, errors, strict=True)]
         weakest = max(shares, default=0.0)
         if weakest <= KEPT:
@@ -103,10 +111,11 @@ def calibrate(
         stay = [i for i, share in enumerate(shares) if share < min(weakest, UNTOUCHED)]
         chosen, start = [chosen[i] for i in stay], [logs[i] for i in stay]
     known = dict(zip(chosen, errors, strict=True))
-    values = {p: math.exp(log) for p, log in zip(chosen, logs, strict=True)}
+    values = {p: float(f"{math.exp(log):.{DIGITS}g}") for p, log in zip(chosen, logs, strict=True)}
     fitted = with_values(engine, {p.path: value for p, value in values.items()})
     table = [
-        Fitted(p.path, prior, values.get(p, prior), known.get(p, p.spread), p in values) for p, prior in priors.items()
+        Fitted(p.path, prior, values.get(p, own_value(p, engine, device)), known.get(p, p.spread), p in values)
+        for p, prior in priors.items()
     ]
     return Calibration(fitted, tuple(table), _errors(fitted, points), _errors(engine, points))
 

@@ -7,12 +7,14 @@ of those with speculation the ones marked calibration. In a table that marks non
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from specsim.analysis.metrics import summarise
 from specsim.costs.step import StepCost
 from specsim.errors import InputError, Problem
-from specsim.planner.calibration import Observation
+from specsim.planner.calibration import Observation, Progress
 from specsim.planner.measured import BASE, Arm, arm, arm_inputs, deployment_overrides, drafter_overrides
 from specsim.planner.replay import RecordedRun, record
 from specsim.planner.steps import step_seconds
@@ -24,7 +26,19 @@ from specsim.schema.steps import LocatedStep, Step
 from specsim.schema.workload import ClosedLoop
 from specsim.simulation import Simulation
 
-Progress = Callable[[float], None]
+
+class Seen(NamedTuple):
+    """An observation, and what it was made of.
+
+    Attributes:
+        observation: the figure.
+        inputs: of one of its runs.
+        speculating: whether it says something of speculation.
+    """
+
+    observation: Observation
+    inputs: Inputs
+    speculating: bool
 
 
 class _Under:
@@ -59,18 +73,30 @@ def one_profile(inputs: Iterable[Inputs], where: str) -> Inputs:
     return next(iter(found.values()))
 
 
-def step_observations(rows: Sequence[LocatedStep], scenario: str | None) -> Iterator[tuple[Observation, Inputs]]:
-    """The steps that calibration may see."""
+def step_observations(rows: Sequence[LocatedStep], scenario: str | None, start: str | None = None) -> Iterator[Seen]:
+    """The steps that calibration may see.
+
+    Args:
+        rows: of one table.
+        scenario: what they are laid over.
+        start: the profile to start from in place of the rows' own.
+    """
     scenarios: dict[tuple[str, ...], _Under] = {}
     marked = any(row.split == "calibration" for _, row in rows)
     for line, row in rows:
         if marked and row.split != "calibration":
             continue
-        overrides = (*deployment_overrides(row), *drafter_overrides(row, speculating=row.num_draft_tokens > 0))
+        drafter = drafter_overrides(row, speculating=row.num_draft_tokens > 0)
+        overrides = (*deployment_overrides(row), *drafter, *_starting(start))
         if overrides not in scenarios:
             scenarios[overrides] = _Under(load_scenario(scenario or BASE, overrides))
         under = scenarios[overrides]
-        yield Observation(f"step on line {line}", row.ms, _step_prediction(under, row)), under.inputs
+        found = Observation(f"step on line {line}", row.ms, _step_prediction(under, row))
+        yield Seen(found, under.inputs, row.num_draft_tokens > 0)
+
+
+def _starting(profile: str | None) -> tuple[str, ...]:
+    return () if profile is None else (f"deployment.engine={json.dumps(profile)}",)
 
 
 def _step_prediction(under: _Under, row: Step) -> Callable[[Engine], float]:
@@ -78,9 +104,12 @@ def _step_prediction(under: _Under, row: Step) -> Callable[[Engine], float]:
 
 
 def serving_observations(
-    rows: Sequence[Located], scenario: str | None, progress: Progress = lambda share: None
-) -> Iterator[tuple[Observation, Inputs]]:
-    """The figures that calibration may see; each run is simulated once."""
+    rows: Sequence[Located],
+    scenario: str | None,
+    start: str | None = None,
+    progress: Progress = lambda share: None,
+) -> Iterator[Seen]:
+    """The figures that calibration may see; each run is simulated once. Arguments as for ``step_observations``."""
     usable = [row for _, row in rows if row.split in ("calibration", "validation")]
     marked = any(row.split == "calibration" for row in usable)
     figures: dict[tuple[tuple[Arm, ...], Metric], float] = {}
@@ -96,7 +125,7 @@ def serving_observations(
     runs = dict.fromkeys(chosen for arms, _ in figures for chosen in arms)
     recorded: dict[Arm, tuple[_Under, RecordedRun]] = {}
     for chosen in runs:
-        inputs = arm_inputs(scenario or BASE, chosen)
+        inputs = arm_inputs(scenario or BASE, chosen._replace(overrides=(*chosen.overrides, *_starting(start))))
         if not isinstance(inputs.scenario.workload.load, ClosedLoop):
             continue
         recorded[chosen] = _Under(inputs), record(Simulation(inputs), chosen.num_draft_tokens)
@@ -105,7 +134,8 @@ def serving_observations(
         if all(chosen in recorded for chosen in arms):
             name = f"{metric} at {', '.join(_load(recorded[chosen][0].inputs, chosen) for chosen in arms)}"
             predict = _serving_prediction([(*recorded[chosen], chosen) for chosen in arms], metric)
-            yield Observation(name, measured, predict), recorded[arms[0]][0].inputs
+            last = arms[-1]
+            yield Seen(Observation(name, measured, predict), recorded[last][0].inputs, last.num_draft_tokens > 0)
 
 
 def _load(inputs: Inputs, chosen: Arm) -> str:

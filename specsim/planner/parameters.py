@@ -6,10 +6,10 @@ deviation of its logarithm. Knows nothing of measurements.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from specsim.schema.engine import Engine, Graphs, Kernels
+from specsim.schema.engine import Engine, Graphs, Kernels, PassKind
 from specsim.schema.hardware import Device
 
 
@@ -27,6 +27,8 @@ class Parameter(NamedTuple):
     default: float | None = None
 
 
+DRAFT_PASS = "host_time_per_draft_pass"
+
 # How far device files and releases have been seen apart: efficiencies of one GEMM by 3-15 % between serving stacks, of
 # attention kernels by more, the host's times by factors of 2 to 4 (hardware/engines/vllm.yaml cites them).
 PARAMETERS = (
@@ -40,7 +42,7 @@ PARAMETERS = (
     Parameter("verify_attention_factor", 0.5, 1.5),
     Parameter("host_time_per_step", 1.0, 0.3e-3),
     Parameter("host_time_per_verified_row", 1.0, 5e-6),
-    Parameter("host_time_per_draft_pass", 1.0, 0.2e-3),
+    Parameter(DRAFT_PASS, 1.0, 0.2e-3),
     Parameter("graphs.eager_time_per_layer", 1.0, 0.2e-3),
     Parameter("graphs.piecewise_time_per_layer", 1.0, 0.1e-3),
 )
@@ -48,14 +50,29 @@ PARAMETERS = (
 VLLM_GRAPH_SIZES = (1, 2, 4, *range(8, 257, 8), *range(272, 513, 16))
 
 
+def candidates(kinds: Collection[PassKind]) -> tuple[Parameter, ...]:
+    """What may be fitted to data of these kinds of drafters: where there are several, each has its own draft pass."""
+    if len(kinds) < 2:
+        return PARAMETERS
+    shared = next(p for p in PARAMETERS if p.path == DRAFT_PASS)
+    own = [Parameter(f"{DRAFT_PASS}_of.{kind}", shared.spread, shared.default) for kind in sorted(kinds)]
+    return (*(p for p in PARAMETERS if p is not shared), *own)
+
+
 def prior_value(parameter: Parameter, engine: Engine, device: Device) -> float | None:
     """What is known of a parameter without data; None where it is nothing to fit."""
+    own = own_value(parameter, engine, device)
+    return own if own else parameter.default
+
+
+def own_value(parameter: Parameter, engine: Engine, device: Device) -> float | None:
+    """What the profile says, or the device whose figures it leaves as they are; None where neither does."""
     value = _at(engine, parameter.path)
+    if value is None and parameter.path.startswith(f"{DRAFT_PASS}_of."):
+        value = engine.host_time_per_draft_pass
     if value is None and parameter.path.startswith("kernels."):
         value = _at(device, parameter.path.removeprefix("kernels."))
-    if value is None or value == 0 or not isinstance(value, float):
-        return parameter.default
-    return value
+    return value if isinstance(value, float) else None  # the sharpness of a hard maximum is a word
 
 
 def with_values(engine: Engine, values: Mapping[str, float]) -> Engine:
@@ -67,15 +84,17 @@ def with_values(engine: Engine, values: Mapping[str, float]) -> Engine:
 
 def _replaced(block: Any, path: list[str], value: float) -> Any:
     name, *rest = path
+    if block is None or isinstance(block, dict):
+        return {**(block or {}), name: value}
     if not rest:
         return block.model_copy(update={name: value})
     inner = getattr(block, name)
-    if inner is None:
+    if inner is None and name in ("kernels", "graphs"):
         inner = Kernels() if name == "kernels" else Graphs(sizes=VLLM_GRAPH_SIZES, eager_time_per_layer="0 us")
     return block.model_copy(update={name: _replaced(inner, rest, value)})
 
 
 def _at(block: Any, path: str) -> Any:
     for name in path.split("."):
-        block = getattr(block, name, None)
+        block = block.get(name) if isinstance(block, dict) else getattr(block, name, None)
     return block

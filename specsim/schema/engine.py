@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import pairwise
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -16,6 +16,8 @@ from specsim.schema.base import Bytes, Count, Duration, Fraction, Input, Number
 from specsim.schema.hardware import Device, Efficiency, Sharpness, Sourced
 
 Block = TypeVar("Block", bound=Input)
+PassKind = Literal["draft_model", "eagle", "eagle3", "mtp", "medusa", "block_parallel"]
+"""What runs draft passes; the generations of EAGLE apart."""
 
 
 class LinearUnderEngine(Input):
@@ -94,6 +96,8 @@ class Engine(Sourced):
     host_time_per_step: Duration
     host_time_per_sequence: Duration
     host_time_per_draft_pass: Duration
+    host_time_per_draft_pass_of: dict[PassKind, Duration] | None = None
+    """The same by kind of drafter, for kinds where it differs."""
     host_time_per_verified_row: Duration
     """Logits, sampling and bookkeeping per verified token row."""
     host_time_when_idle_drafter: Duration | None = None
@@ -105,6 +109,11 @@ class Engine(Sourced):
     """Left out: every step is replayed at its own size."""
     kernels: Kernels | None = None
     """Left out: as the device's file says."""
+
+    def draft_pass_time(self, kind: PassKind | None) -> float:
+        """Host time of a draft pass of this kind of drafter [s]."""
+        by_kind = self.host_time_per_draft_pass_of or {}
+        return by_kind.get(kind, self.host_time_per_draft_pass) if kind else self.host_time_per_draft_pass
 
     def on(self, device: Device) -> Device:
         """The device as this engine's kernels use it."""

@@ -117,10 +117,21 @@ def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
     if scenario and device and target and (drafter or isinstance(scenario.speculation.drafter, NgramLookup)):
         found = checks.contradictions(scenario, device, target, drafter)
         gathered.problems.extend(Problem(place.of(p.path), p.path, p.value, p.remedy) for p in found)
+    if scenario and engine and device and files["device"] != (calibrated := _device_of(engine)) and calibrated:
+        remedy = f"was calibrated on {engine.device}; name that device, or an engine profile that holds for any"
+        path_of = "deployment.engine"
+        gathered.problems.append(Problem(place.of(path_of), path_of, repr(scenario.deployment.engine), remedy))
     if gathered.problems or not (scenario and device and engine and target):
         raise InputError(dict.fromkeys(gathered.problems))
     all_files = {"scenario": path} | {f"extends {file.stem}": file for file in scenario_files[1:]} | files
     return Inputs(scenario, device, engine, target, drafter, files.get("lengths") or files.get("trace"), all_files)
+
+
+def _device_of(engine: Engine) -> Path | None:
+    """The file of the device that a profile was calibrated on."""
+    if engine.device is None:
+        return None
+    return catalogue.find("device", engine.device, [Path.cwd()], where=engine.name, path="device")
 
 
 def _within_target(scenario: Scenario, target: ModelConfig) -> ModelConfig | None:

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from specsim.schema.acceptance import Acceptance
 from specsim.schema.base import Count, Duration, Input, Number
+from specsim.schema.engine import PassKind
 from specsim.schema.quantisation import WeightFormat
 from specsim.schema.tree import Tree
 
@@ -91,6 +92,17 @@ class NgramLookup(Input):
 ModelDrafter = DraftModel | EagleHead | MTPLayers | MedusaHeads | BlockParallelHead
 """The drafters that run passes of a model."""
 Drafter = Annotated[ModelDrafter | NgramLookup, Field(discriminator="kind")]
+
+
+def pass_kind(drafter: Drafter) -> PassKind | None:
+    """What the drafter's passes count as in an engine profile; None where drafts are looked up."""
+    match drafter:
+        case EagleHead():
+            return drafter.generation
+        case NgramLookup():
+            return None
+        case _:
+            return drafter.kind
 
 
 class StaticPolicy(Input):
