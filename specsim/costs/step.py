@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from specsim.costs.passes import PassCost
+from specsim.costs.passes import PassCost, PassTime
 from specsim.forward import Pass
 from specsim.schema.hardware import Engine
 
@@ -55,6 +55,10 @@ class StepCost:
 
     def draft_seconds(self, draft_pass: Pass) -> float:
         """Device seconds of one draft pass."""
+        return sum(self.draft_time(draft_pass))
+
+    def draft_time(self, draft_pass: Pass) -> PassTime:
+        """Device seconds of one draft pass, by part."""
         if self._drafter is None:
             raise ValueError("a draft pass was asked of a deployment without a drafter")
-        return sum(self._drafter.price(draft_pass))
+        return self._drafter.price(draft_pass)

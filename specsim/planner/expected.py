@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from specsim.analysis.closed_form import expected_tokens_of
-from specsim.drafting.drafters import catch_up_tokens, draft_passes
-from specsim.forward import Pass, attended
+from specsim.planner.step_work import step_work
 from specsim.rng import stream
 from specsim.simulation import Simulation
 from specsim.verification import mean_tokens
@@ -50,13 +49,8 @@ def decode_step(simulation: Simulation, batch: int, num_draft_tokens: int, conte
     """
     speculation = simulation.inputs.scenario.speculation
     tokens = tokens_per_verify(simulation, num_draft_tokens)
-    queries, keys = 1 + num_draft_tokens, context + num_draft_tokens
-    verify = Pass(batch * queries, batch * queries, batch, batch * keys, batch * attended(queries, keys))
-    wanted, contexts = np.full(batch, num_draft_tokens), np.full(batch, context)
-    accepted = np.full(batch, round(tokens - 1))
-    catch_up = catch_up_tokens(speculation.drafter, accepted, wanted)
-    passes = draft_passes(speculation.drafter, wanted, catch_up, contexts) if num_draft_tokens else ()
-    seconds = sum(simulation.step_cost(num_draft_tokens > 0).price(verify, passes))
+    work = step_work(speculation.drafter, batch, num_draft_tokens, context, accepted=round(tokens - 1))
+    seconds = sum(simulation.step_cost(num_draft_tokens > 0).price(work.target, work.drafts))
     return DecodeStep(seconds, batch * tokens)
 
 

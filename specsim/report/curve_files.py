@@ -31,7 +31,7 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
     figure = curve_figure(
         pd.concat([result.points, result.closed_form]),
         title=headline(inputs.scenario, result),
-        subtitle=_plain(subtitle(inputs)),
+        subtitle=plain(subtitle(inputs)),
         highlight=k,
         crossings=result.crossings[k],
         free_verify_batch=result.free_batch[k],
@@ -48,7 +48,7 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
     }
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text in which dollars are dollars; matplotlib sets what stands between two of them as a formula."""
     return text.replace("$", r"\$")
 
