@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+Mode = Literal["graph", "piecewise", "eager"]  # replayed whole; all but attention replayed; launched kernel by kernel
 
 
 class Pass(NamedTuple):
@@ -16,6 +18,7 @@ class Pass(NamedTuple):
         query_context: Σ over query tokens of the KV entries each attends to.
         fused_tokens: tokens whose hidden states, taken from the target, a drafter fuses first.
         prompt_query_context: the part of ``query_context`` that belongs to prompt chunks.
+        verify_context: the part of ``context_tokens`` that requests with several tokens to verify read.
     """
 
     tokens: int
@@ -25,6 +28,7 @@ class Pass(NamedTuple):
     query_context: int
     fused_tokens: int = 0
     prompt_query_context: int = 0
+    verify_context: int = 0
 
 
 def attended(queries: int, context: int) -> int:

@@ -70,7 +70,8 @@ class RoundRecords:
     Attributes:
         step: index into StepRecords; the tokens were ready at that step's end.
         request: index into RequestRecords.
-        num_draft: draft tokens verified.
+        num_draft: positions drafted for: the length of a chain, the levels of a tree.
+        num_nodes: draft tokens verified: in a chain as many as ``num_draft``, of a tree all nodes.
         num_accepted: draft tokens that the verifier accepted.
         num_emitted: tokens the request received; less than ``num_accepted + 1`` only where its output ended.
         from_prompt: True for the first token, which the last prompt chunk yields without a verify.
@@ -79,6 +80,7 @@ class RoundRecords:
     step: Ints
     request: Ints
     num_draft: Ints
+    num_nodes: Ints
     num_accepted: Ints
     num_emitted: Ints
     from_prompt: Bools

@@ -38,6 +38,32 @@ def request_uniforms(seed: int, replication: int, request: int, num_positions: i
     return stream(seed, "tokens", replication, request).random((num_positions, NUM_LANES))
 
 
+def sibling_uniforms(seed: int, replication: int, request: int, num_positions: int, width: int) -> NDArray[np.float64]:
+    """Uniforms of one request for trees, shape [num_positions, width, 2], in [0, 1).
+
+    Entry (i, j) serves the j-th child of whichever node a round drafts for output position i: which token it is
+    (LANE_DRAFT) and whether it is accepted (LANE_ACCEPT). Which token ends a round stays with `request_uniforms`.
+
+    Position and sibling are key enough, and the round need not be part of it. Of all nodes drafted, only the children
+    of the root and of accepted nodes are ever tested, and of these only those up to the first that passes: nothing else
+    has a say in the output. A walk that starts at position s and accepts n nodes has tested children at positions s to
+    s + n, at each position those of one node, each child once. The next round starts at s + n + 1. So no number that
+    had a say is consulted again. Cousins, nodes for one position below different parents, share their numbers, but a
+    walk comes to one parent at most, and what the others' children were is as if it had never been drawn.
+
+    First children have the numbers that chains have: a tree without forks sees the luck of the token rule, and a wider
+    tree that of the narrower one and more. Each later sibling is a stream of its own, so a wider table begins with the
+    narrower one.
+    """
+    table = np.empty((num_positions, width, 2))
+    for j in range(width):
+        if j == 0:
+            table[:, 0] = request_uniforms(seed, replication, request, num_positions)[:, [LANE_DRAFT, LANE_ACCEPT]]
+        else:
+            table[:, j] = stream(seed, "siblings", replication, request, j).random((num_positions, 2))
+    return table
+
+
 def round_uniforms(
     seed: int, replication: int, request: int, num_starts: int, num_draft_tokens: int
 ) -> NDArray[np.float64]:

@@ -12,11 +12,15 @@ from specsim.costs.memory import MemoryPlan, memory_plan
 from specsim.costs.passes import PassCost
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
-from specsim.costs.step import StepCost
+from specsim.costs.step import Pricing, StepCost
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.shape import DraftShape
+from specsim.drafting.stated import chain_source, draft_shape, tree_source
+from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.replica import Serving
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.engine.speculator import Speculator
+from specsim.engine.tree_speculator import TreeSpeculator
 from specsim.errors import InfeasibleError, Problem
 from specsim.policies.static import Static
 from specsim.records import RunRecords
@@ -24,6 +28,7 @@ from specsim.rng import stream
 from specsim.schema.load import Inputs
 from specsim.schema.quantisation import KV_BYTES, Quantisation
 from specsim.schema.scenario import Deployment
+from specsim.schema.speculation import NgramLookup
 from specsim.schema.workload import ClosedLoop, FixedLengths, Load, QuantileLengths
 from specsim.workload.arrivals import poisson_arrivals
 from specsim.workload.lengths import Lengths, fixed_lengths, resampled_lengths, table_lengths
@@ -38,7 +43,7 @@ class Simulation:
         inputs: the scenario and what it refers to.
 
     Attributes:
-        target, drafter: what their forward passes multiply.
+        target, drafter: what their forward passes multiply; no drafter where no model drafts.
         rates: what the device achieves.
         step_cost: prices steps, by whether a drafter is loaded.
         memory: what fits the device, by whether a drafter is loaded.
@@ -49,20 +54,15 @@ class Simulation:
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
-        deployment, speculation = inputs.scenario.deployment, inputs.scenario.speculation
+        deployment = inputs.scenario.deployment
         self.target: ForwardShape = target_shape(
             inputs.target,
             split=_split(deployment, inputs.target_quantisation),
             exchange=deployment.expert_exchange,
             stages=deployment.pipeline_parallel,
         )
-        self.drafter: ForwardShape = drafter_shape(
-            speculation.drafter,
-            inputs.drafter,
-            split=_split(deployment, inputs.drafter_quantisation, speculation.drafter.tensor_parallel),
-            exchange=deployment.expert_exchange,
-        )
-        self.rates: Rates = device_rates(inputs.device, ideal=deployment.ideal)
+        self.drafter = _drafter_shape(inputs)
+        self.rates: Rates = device_rates(inputs.engine.on(inputs.device), ideal=deployment.ideal)
         self._sample_lengths = _lengths_sampler(inputs)
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
@@ -75,33 +75,37 @@ class Simulation:
         num_draft_tokens: int,
         num_requests: int,
         replication: int,
+        cost: Pricing | None = None,
     ) -> RunRecords:
         """Simulate one run; the same arguments give the same records, byte for byte.
 
         Args:
             load: closed loop or Poisson arrivals.
-            num_draft_tokens: draft tokens per verify; 0 runs without a drafter.
+            num_draft_tokens: draft tokens per verify, or levels of the tree; 0 runs without a drafter.
             num_requests: how many requests are sent.
             replication: names the streams of lengths, arrivals and luck; equal numbers are paired.
+            cost: prices steps in place of ``step_cost``.
 
         Raises:
             InfeasibleError: when a request could never be served.
         """
         scenario, engine = self.inputs.scenario, self.inputs.engine
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication)
-        speculating = num_draft_tokens > 0
-        memory = self.memory(speculating)
+        speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
+        memory, shape = self.memory(speculating), self.draft_shape(num_draft_tokens)
         serving = Serving(
-            max_num_seqs=engine.max_num_seqs,
-            max_num_batched_tokens=engine.max_num_batched_tokens,
+            max_num_seqs=(speculating and engine.speculation_max_num_seqs) or engine.max_num_seqs,
+            max_num_batched_tokens=(speculating and engine.speculation_max_num_batched_tokens)
+            or engine.max_num_batched_tokens,
             kv_tokens=memory.kv_tokens,
             decode_only=scenario.workload.decode_only,
-            cost=self.step_cost(speculating),
-            drafter=scenario.speculation.drafter if speculating else None,
+            cost=cost or self.step_cost(speculating),
+            drafter=None if isinstance(drafter, NgramLookup) or not speculating else drafter,
+            looks_up=isinstance(drafter, NgramLookup) and speculating,
             policy=Static(num_draft_tokens),
-            max_draft_tokens=num_draft_tokens,
+            shape=shape,
             speculator=self._speculator(lengths, num_draft_tokens, replication),
-            pool_tokens=partial(memory.pool_tokens, num_draft_tokens=num_draft_tokens),
+            pool_tokens=partial(memory.pool_tokens, num_draft_tokens=shape.max_nodes),
         )
         if isinstance(load, ClosedLoop):
             return serve_closed_loop(serving, lengths, load.concurrency)
@@ -112,34 +116,54 @@ class Simulation:
         """The lengths of the first requests of a replication."""
         return self._sample_lengths(num_requests, stream(self.inputs.scenario.seed, "lengths", replication))
 
-    def acceptance_source(self, num_draft_tokens: int) -> PositionAcceptance:
-        """What proposes drafts and scores them, the same in every replication."""
-        acceptance = self.inputs.scenario.speculation.acceptance
-        return PositionAcceptance(
-            acceptance.conditional(num_draft_tokens),
-            acceptance.vocabulary,
-            stream(self.inputs.scenario.seed, "distributions"),
-            acceptance.concentration,
-        )
+    def draft_shape(self, num_draft_tokens: int) -> DraftShape:
+        """How the draft tokens of a round hang together."""
+        return draft_shape(self.inputs.scenario.speculation, num_draft_tokens)
 
-    def _speculator(self, lengths: Lengths, num_draft_tokens: int, replication: int) -> Speculator:
-        speculation, seed = self.inputs.scenario.speculation, self.inputs.scenario.seed
+    def tree_source(self, num_levels: int) -> TreeAcceptance:
+        """What proposes trees and scores them, the same in every replication; only of scenarios that have a tree."""
+        return tree_source(self.inputs.scenario.speculation, num_levels, self._distributions())
+
+    def acceptance_source(self, num_draft_tokens: int) -> PositionAcceptance:
+        """What proposes chains and scores them, the same in every replication."""
+        return chain_source(self.inputs.scenario.speculation, num_draft_tokens, self._distributions())
+
+    def _distributions(self) -> np.random.Generator:
+        return stream(self.inputs.scenario.seed, "distributions")
+
+    def _speculator(self, lengths: Lengths, num_draft_tokens: int, replication: int) -> Speculator | TreeSpeculator:
+        rule, seed = self.inputs.scenario.speculation.rule, self.inputs.scenario.seed
+        num_slots = min(self.inputs.engine.max_num_seqs, len(lengths.output))
+        num_positions = int(lengths.output.max()) + num_draft_tokens
+        if rule == "tree":
+            return TreeSpeculator(
+                self.tree_source(num_draft_tokens),
+                self.draft_shape(num_draft_tokens),
+                seed=seed,
+                replication=replication,
+                num_slots=num_slots,
+                num_positions=num_positions,
+            )
         return Speculator(
             self.acceptance_source(num_draft_tokens),
-            rule=speculation.rule,
+            rule=rule,
             seed=seed,
             replication=replication,
-            num_slots=min(self.inputs.engine.max_num_seqs, len(lengths.output)),
-            num_positions=int(lengths.output.max()) + num_draft_tokens,
+            num_slots=num_slots,
+            num_positions=num_positions,
             max_draft_tokens=num_draft_tokens,
         )
 
     def _make_step_cost(self, speculating: bool) -> StepCost:
-        deployment, engine = self.inputs.scenario.deployment, self.inputs.engine
-        target, drafter = (
-            PassCost(shape, self.inputs.device, ideal=deployment.ideal) for shape in (self.target, self.drafter)
-        )
-        return StepCost(target, drafter if speculating else None, None if deployment.ideal else engine)
+        ideal, engine = self.inputs.scenario.deployment.ideal, self.inputs.engine
+        device, factor, drafter = engine.on(self.inputs.device), engine.verify_attention_factor or 1.0, None
+        if speculating and self.drafter:
+            drafter = PassCost(self.drafter, device, ideal=ideal)
+        target = PassCost(self.target, device, ideal=ideal, verify_factor=1.0 if ideal else factor)
+        if ideal:
+            return StepCost(target, drafter, None)
+        lookup = self.inputs.scenario.speculation.drafter
+        return StepCost(target, drafter, engine, lookup if isinstance(lookup, NgramLookup) else None)
 
     def _make_memory_plan(self, speculating: bool) -> MemoryPlan:
         return memory_plan(
@@ -160,10 +184,11 @@ class Simulation:
         longest = int((lengths.prompt + lengths.output).max())
         where, problems = str(self.inputs.files["scenario"]), []
         memory, positions = self.memory(num_draft_tokens > 0), self.inputs.target.max_position_embeddings
-        needed = memory.pool_tokens(longest + num_draft_tokens, num_draft_tokens)
-        drafts = f" with its drafts ({longest} + {num_draft_tokens})" if num_draft_tokens else f" ({longest})"
+        draft_tokens = self.draft_shape(num_draft_tokens).max_nodes
+        needed = memory.pool_tokens(longest + draft_tokens, draft_tokens)
+        drafts = f" with its drafts ({longest} + {draft_tokens})" if draft_tokens else f" ({longest})"
         if needed > memory.kv_tokens:
-            held = "" if needed == longest + num_draft_tokens else f", which takes the room of {needed}"
+            held = "" if needed == longest + draft_tokens else f", which takes the room of {needed}"
             remedy = (
                 f"the KV pool holds {memory.kv_tokens} tokens, fewer than the longest request{drafts}{held}; use more "
                 "devices, a larger device or shorter requests"
@@ -175,6 +200,18 @@ class Simulation:
         if problems:
             raise InfeasibleError(problems)
         return lengths
+
+
+def _drafter_shape(inputs: Inputs) -> ForwardShape | None:
+    deployment, drafter = inputs.scenario.deployment, inputs.scenario.speculation.drafter
+    if isinstance(drafter, NgramLookup) or inputs.drafter is None:
+        return None
+    return drafter_shape(
+        drafter,
+        inputs.drafter,
+        split=_split(deployment, inputs.drafter_quantisation, drafter.tensor_parallel),
+        exchange=deployment.expert_exchange,
+    )
 
 
 def _split(deployment: Deployment, quantisation: Quantisation, tensor_parallel: int | None = None) -> Split:

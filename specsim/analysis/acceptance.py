@@ -1,7 +1,8 @@
 """What the verifier accepted, from the records of one run, in the words engines log.
 
 Knows nothing of the drafter or of the acceptance that a simulation was given: it counts what came out, so that a
-measured run and a simulated one are compared on the same numbers. Everywhere here a *verify* is a round with drafts.
+measured run and a simulated one are compared on the same numbers. Everywhere here a *verify* is a round with drafts,
+and a position of a tree is one of its levels, accepted when any of the candidates is.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def acceptance(requests: RequestRecords, rounds: RoundRecords) -> AcceptanceSumm
     """Acceptance of one run from its rounds."""
     verify = (rounds.num_draft > 0) & ~rounds.from_prompt
     free = verify & untouched(requests, rounds)
-    drafted, accepted, emitted = (
-        counts[verify] for counts in (rounds.num_draft, rounds.num_accepted, rounds.num_emitted)
+    drafted, nodes, accepted, emitted = (
+        counts[verify] for counts in (rounds.num_draft, rounds.num_nodes, rounds.num_accepted, rounds.num_emitted)
     )
     reached, passed = _by_position(drafted, accepted)
     return AcceptanceSummary(
@@ -55,7 +56,7 @@ def acceptance(requests: RequestRecords, rounds: RoundRecords) -> AcceptanceSumm
         untouched_acceptance_length=_ratio(rounds.num_emitted[free].sum(), free.sum()),
         marginal=passed / max(drafted.size, 1),
         conditional=np.divide(passed, reached, out=np.full(passed.shape, np.nan), where=reached > 0),
-        wasted_draft_fraction=_ratio((drafted - np.minimum(accepted, emitted)).sum(), drafted.sum()),
+        wasted_draft_fraction=_ratio((nodes - np.minimum(accepted, emitted)).sum(), nodes.sum()),
     )
 
 

@@ -60,7 +60,7 @@ def cost(
     screen.print(sentences[0], style="bold", markup=False, soft_wrap=True)
     for sentence in sentences[1:]:
         screen.print(sentence, markup=False, soft_wrap=True)
-    for table in (time_table(report), limit_table(report), memory_table(report)):
-        screen.print(table)
+    for table in (time_table, limit_table, memory_table):
+        screen.print(table(inputs.scenario, report))
     if out:
         screen.print(f"written to {out}/", markup=False, soft_wrap=True)

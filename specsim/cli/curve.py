@@ -16,11 +16,13 @@ def curve(
 ) -> None:
     """Throughput and speedup against batch: up to which load does speculation pay?
 
-    Simulates every batch without speculation and with each draft length, and writes the curve as CSV, PNG and SVG, the
-    resolved scenario and the provenance.
+    Simulates every batch without speculation and with each draft length (of a tree: number of levels), and writes the
+    curve as CSV, PNG and SVG, the resolved scenario and the provenance.
 
     Examples:
     specsim curve llama3.1-8b-h100-eagle3
+
+    specsim curve llama3.1-8b-h100-eagle3-tree
 
     specsim curve my.yaml --set deployment.device=h200 --set curve.batches=[1,16,64,256] --out out/h200
     """

@@ -39,5 +39,5 @@ def simulate(
     screen.print(answer, style="bold", markup=False, soft_wrap=True)
     for warning in warnings:
         screen.print(warning, style="yellow", markup=False, soft_wrap=True)
-    screen.print(load_table(result))
+    screen.print(load_table(inputs.scenario, result))
     screen.print(f"written to {folder}/", markup=False, soft_wrap=True)

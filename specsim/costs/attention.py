@@ -52,10 +52,23 @@ class StateAttention(NamedTuple):
 
 
 class AttentionCost:
-    """Seconds of a pass's attention, without launches: (traffic, arithmetic)."""
+    """Seconds of a pass's attention, without launches: (traffic, arithmetic).
 
-    def __init__(self, attentions: Sequence[KVAttention], states: Sequence[StateAttention], rates: Rates) -> None:
+    Args:
+        attentions, states: the layers.
+        rates: of the device.
+        verify_factor: how much longer a cache takes to read by a request with several tokens to verify.
+    """
+
+    def __init__(
+        self,
+        attentions: Sequence[KVAttention],
+        states: Sequence[StateAttention],
+        rates: Rates,
+        verify_factor: float = 1.0,
+    ) -> None:
         free = rates.weight_traffic_only
+        self._slower = verify_factor - 1
         self._windowed = [] if free else [a for a in attentions if a.window is not None]
         plain = [] if free else [a for a in attentions if a.window is None]
         states = [] if free else states
@@ -71,7 +84,8 @@ class AttentionCost:
     def price(self, work: Pass) -> tuple[float, float]:
         """Seconds of one pass."""
         decode_pairs = work.query_context - work.prompt_query_context
-        traffic = self._kv * work.context_tokens + self._sequence * work.sequences
+        slowed = 1 + self._slower * work.verify_context / max(work.context_tokens, 1)
+        traffic = self._kv * work.context_tokens * slowed + self._sequence * work.sequences
         arithmetic = self._pair * decode_pairs + self._prompt_pair * work.prompt_query_context
         if self._state:
             # read once a sequence; written once too, and when verifying once for every token that may be the last kept
@@ -79,7 +93,7 @@ class AttentionCost:
             arithmetic += self._token * work.tokens
         for attention in self._windowed:
             reads, pairs = within_window(work, attention.window or 0)
-            traffic += attention.bytes_per_token * reads / self._bandwidth
+            traffic += attention.bytes_per_token * reads * slowed / self._bandwidth
             arithmetic += attention.pair_flops * pairs / self._flops
         return traffic, arithmetic
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from specsim.costs.shapes import ForwardShape
 from specsim.errors import InfeasibleError, Problem
-from specsim.schema.hardware import Device, Engine
+from specsim.schema.engine import Engine
+from specsim.schema.hardware import Device
 
 GIB = 2**30
 
@@ -40,7 +41,7 @@ class MemoryPlan:
 
         Args:
             tokens: of the sequence, its drafts included.
-            num_draft_tokens: the longest draft; a linear layer keeps a state for each place to go back to.
+            num_draft_tokens: the most in a verify; a linear layer keeps a state for each place to go back to.
         """
         uneven = any(
             shape.operators.states or any(a.window is not None for a in shape.operators.attentions)

@@ -45,14 +45,19 @@ class PassCost:
         shape: what is multiplied.
         device: where.
         ideal: drop efficiencies, launches and every traffic but weights.
+        verify_factor: how much longer a cache takes to read when several tokens are verified.
+
+    Attributes:
+        num_layers: of the shape.
     """
 
-    def __init__(self, shape: ForwardShape, device: Device, *, ideal: bool) -> None:
+    def __init__(self, shape: ForwardShape, device: Device, *, ideal: bool, verify_factor: float = 1.0) -> None:
         rates = device_rates(device, ideal=ideal)
+        self.num_layers = shape.model.num_hidden_layers
         self._by_tokens = RowTable(partial(_token_seconds, shape, device, rates))
         self._by_logit_rows = RowTable(partial(linear_time, [shape.head], rates=rates))
         self._by_fused_tokens = RowTable(partial(linear_time, shape.fusion, rates=rates))
-        self._attention = AttentionCost(shape.operators.attentions, shape.operators.states, rates)
+        self._attention = AttentionCost(shape.operators.attentions, shape.operators.states, rates, verify_factor)
 
     def price(self, work: Pass) -> PassTime:
         """Seconds of one pass by part; a pass without tokens takes no time."""

@@ -19,7 +19,7 @@ from specsim.costs.linear import BYTES_PER_ELEMENT, Linear
 from specsim.schema.architecture import Attention
 from specsim.schema.model import ModelConfig
 from specsim.schema.quantisation import Format
-from specsim.schema.speculation import BlockParallelHead, Drafter, DraftModel, EagleHead, MedusaHeads, MTPLayers
+from specsim.schema.speculation import BlockParallelHead, DraftModel, EagleHead, MedusaHeads, ModelDrafter, MTPLayers
 
 Exchange = Literal["all_reduce", "all_to_all"]
 
@@ -108,7 +108,7 @@ def target_shape(
 
 
 def drafter_shape(
-    drafter: Drafter,
+    drafter: ModelDrafter,
     model: ModelConfig,
     tensor_parallel: int = 1,
     *,

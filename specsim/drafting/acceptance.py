@@ -4,6 +4,9 @@ Rows of p and q are built as p = α·c + (1−α)·a and q = α·c + (1−α)·b
 disjoint halves of the vocabulary. Then min(p, q) = α·c, so Σ min(p, q) = α exactly, and for α > 0 every token can be
 drafted and emitted. Whether a draft is accepted is the verifier's business; nothing here counts as "accepted".
 
+Drafts that are chosen rather than drawn (an argmax, an n-gram) are accepted with the probability that p gives them:
+``first_choice_rows`` makes that the acceptance stated.
+
 Under the token rule a draft is accepted with probability α whatever the shapes of c, a and b. Under the block rule
 acceptance depends on them, so its gain is a property of these made-up shapes (Dirichlet with a stated concentration),
 independent from position to position; a real pair of models may gain more or less.
@@ -40,6 +43,24 @@ def overlapping_rows(
     return p, q
 
 
+def first_choice_rows(p: Floats, choice: Ints, acceptance: Floats) -> Floats:
+    """Rows [n, V] that give the token chosen exactly the probability stated, and the others theirs in proportion.
+
+    A draft that was chosen and not sampled is accepted with the probability that p gives it. These are real rows with
+    that probability, whatever the shape of the rest; with an acceptance of 1 nothing is left for the rest.
+
+    Args:
+        p: rows, each with some probability on other tokens than the one chosen; shape [n, V].
+        choice: the token chosen in each row, shape [n].
+        acceptance: the probability that it is to have, shape [n].
+    """
+    rows, n = p.copy(), np.arange(len(p))
+    rows[n, choice] = 0.0
+    rows *= ((1 - acceptance) / rows.sum(axis=1))[:, None]
+    rows[n, choice] = acceptance
+    return rows
+
+
 class PositionAcceptance:
     """Proposes drafts and scores them from one (p, q) pair per draft position, the same for every request.
 
@@ -49,30 +70,45 @@ class PositionAcceptance:
         rng: decides the shapes of the rows, which token-wise acceptance does not depend on.
         concentration: of the shapes, as for ``overlapping_rows``. The block rule accepts more than token-wise, and how
             much more depends on the shapes.
+        sampled: drafts are drawn from q; otherwise they are its most likely tokens, and no q is handed out.
     """
 
     def __init__(
-        self, conditional: ArrayLike, vocabulary: int, rng: np.random.Generator, concentration: float = 1.0
+        self,
+        conditional: ArrayLike,
+        vocabulary: int,
+        rng: np.random.Generator,
+        concentration: float = 1.0,
+        *,
+        sampled: bool = True,
     ) -> None:
         self._conditional = np.asarray(conditional, dtype=np.float64)
         self._vocabulary = vocabulary
         # one more row of p: the bonus token's, for which no draft competes
         p, q = overlapping_rows(np.append(self._conditional, 1.0), vocabulary, rng, concentration)
-        self._p, self._q = p, q[:-1]
+        self._p, self._q, self._sampled = p, q[:-1], sampled
+        self._choice = self._q.argmax(axis=1)
+        if not sampled:
+            self._p[:-1] = first_choice_rows(p[:-1], self._choice, self._conditional)
         self._draft_cdf = np.cumsum(self._q, axis=1)
         self._draft_cdf /= self._draft_cdf[:, -1:]
 
     def propose(self, uniforms: Floats) -> Ints:
-        """Draft tokens [B, K] drawn from q by inverse CDF with ``uniforms`` [B, K] in [0, 1)."""
+        """Draft tokens [B, K]: drawn from q by inverse CDF with ``uniforms`` [B, K] in [0, 1), or its argmax."""
+        if not self._sampled:
+            return np.broadcast_to(self._choice[: uniforms.shape[1]], uniforms.shape)
         drafts = np.empty(uniforms.shape, dtype=np.int64)
         for position in range(uniforms.shape[1]):
             drafts[:, position] = self._draft_cdf[position].searchsorted(uniforms[:, position], side="right")
         return drafts
 
-    def score(self, draft: Ints) -> tuple[Floats, Floats]:
-        """The distributions (q [B, K, V], p [B, K+1, V]) that the drafts [B, K] were drawn from and are judged by."""
+    def score(self, draft: Ints) -> tuple[Floats | None, Floats]:
+        """The distributions (q [B, K, V], p [B, K+1, V]) that the drafts [B, K] were drawn from and are judged by.
+
+        There is no q where the drafts were not drawn.
+        """
         batch, num_draft = draft.shape
-        q = np.broadcast_to(self._q[:num_draft], (batch, num_draft, self._vocabulary))
+        q = np.broadcast_to(self._q[:num_draft], (batch, num_draft, self._vocabulary)) if self._sampled else None
         p = np.broadcast_to(self._p[: num_draft + 1], (batch, num_draft + 1, self._vocabulary))
         return q, p
 

@@ -9,10 +9,12 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from specsim.drafting.shape import DraftShape
 from specsim.forward import Pass
-from specsim.schema.speculation import BlockParallelHead, Drafter, DraftModel, EagleHead, MedusaHeads, MTPLayers
+from specsim.schema.speculation import BlockParallelHead, DraftModel, EagleHead, MedusaHeads, ModelDrafter, MTPLayers
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,18 @@ class PromptWork:
 NO_PROMPTS = PromptWork()
 
 
-def catch_up_tokens(drafter: Drafter, num_accepted: Ints, num_draft: Ints) -> Ints:
+def catch_up_tokens(drafter: ModelDrafter, num_accepted: Ints, last_is_new: Bools) -> Ints:
     """Tokens of the last round that the drafter has not computed itself, per request.
 
-    A draft model has drafted (and so computed) all but the token the verifier added, plus the last draft where every
-    draft survived. What reads the target's hidden states takes in the whole round, since only now are they known;
-    Medusa heads read the last of them only.
+    A draft model has computed every draft that it drafted on from: all but the token the verifier added, and the last
+    accepted one where nothing was drafted after it. What reads the target's hidden states takes in the whole round,
+    since only now are they known; Medusa heads read the last of them only.
+
+    Args:
+        drafter: which kind.
+        num_accepted: drafts accepted per request [B].
+        last_is_new: whether a draft was accepted after which none was drafted, per request [B]: the last of a chain,
+            or a leaf of a tree.
     """
     match drafter:
         case EagleHead() | MTPLayers() | BlockParallelHead():
@@ -46,20 +54,25 @@ def catch_up_tokens(drafter: Drafter, num_accepted: Ints, num_draft: Ints) -> In
         case MedusaHeads():
             return np.ones_like(num_accepted)
         case DraftModel():
-            every_draft_survived: Ints = ((num_accepted == num_draft) & (num_draft > 0)).astype(np.int64)
-            return 1 + every_draft_survived
+            return 1 + last_is_new.astype(np.int64)
         case _:
             assert_never(drafter)
 
 
 def draft_passes(
-    drafter: Drafter, num_draft: Ints, catch_up: Ints, context: Ints, prompts: PromptWork = NO_PROMPTS
+    drafter: ModelDrafter,
+    shape: DraftShape,
+    num_draft: Ints,
+    catch_up: Ints,
+    context: Ints,
+    prompts: PromptWork = NO_PROMPTS,
 ) -> Iterator[Pass]:
-    """The passes that propose ``num_draft`` tokens per request, and that take in the step's prompt tokens.
+    """The passes that propose drafts of ``num_draft`` levels per request, and that take in the step's prompt tokens.
 
     Args:
         drafter: which kind.
-        num_draft: tokens wanted per request [B].
+        shape: how drafts hang together; a block is a chain.
+        num_draft: levels wanted per request [B]; in a chain, tokens.
         catch_up: tokens that the first pass computes per request [B].
         context: tokens of prompt and output so far per request [B].
         prompts: the step's prompt chunks.
@@ -69,7 +82,7 @@ def draft_passes(
     match drafter:
         case DraftModel() | EagleHead() | MTPLayers():
             fuses = isinstance(drafter, EagleHead) and drafter.generation == "eagle3"
-            yield from _one_token_a_pass(wanted, queries, keys, prompts, fuses=fuses)
+            yield from _one_token_a_pass(shape, wanted, queries, keys, prompts, fuses=fuses)
         case MedusaHeads():
             if len(wanted):
                 yield Pass(len(wanted), len(wanted), len(wanted), 0, 0)
@@ -79,10 +92,14 @@ def draft_passes(
             assert_never(drafter)
 
 
-def _one_token_a_pass(wanted: Ints, queries: Ints, keys: Ints, prompts: PromptWork, *, fuses: bool) -> Iterator[Pass]:
-    """The first pass catches up; each later one adds a token to the requests that still want one.
+def _one_token_a_pass(
+    shape: DraftShape, wanted: Ints, queries: Ints, keys: Ints, prompts: PromptWork, *, fuses: bool
+) -> Iterator[Pass]:
+    """The first pass catches up, and all candidates for the next token come from its logits.
 
-    So the longest draft decides how many passes run.
+    Each later one computes the nodes of a level that have children, for the requests that still want another level, so
+    the longest draft decides how many passes run. In a chain that is one token per request. A node attends to the
+    context and to its ancestors; the entries of all nodes computed before are read.
     """
     tokens = int(queries.sum()) + prompts.tokens
     if tokens:
@@ -90,10 +107,13 @@ def _one_token_a_pass(wanted: Ints, queries: Ints, keys: Ints, prompts: PromptWo
         reads = int(keys.sum()) + prompts.context_tokens
         sequences, fused = len(wanted) + prompts.sequences, tokens if fuses else 0
         yield Pass(tokens, len(wanted), sequences, reads, pairs, fused, prompts.query_context)
-    for position in range(1, int(wanted.max(initial=0))):
-        active = keys[wanted > position]
-        reads = int(active.sum()) + position * len(active)
-        yield Pass(len(active), len(active), len(active), reads, reads)
+    computed = 0
+    for level in range(1, int(wanted.max(initial=0))):
+        active, nodes = keys[wanted > level], int(shape.num_inner[level])
+        computed += nodes
+        tokens, contexts = nodes * len(active), int(active.sum())
+        pairs = nodes * contexts + level * tokens
+        yield Pass(tokens, tokens, len(active), contexts + computed * len(active), pairs)
 
 
 def _one_block(block: int, wanted: Ints, queries: Ints, keys: Ints, prompts: PromptWork) -> Iterator[Pass]:

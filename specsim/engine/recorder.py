@@ -18,7 +18,7 @@ class Recorder:
         self._spans: list[tuple[float, float]] = []
         self._parts: list[tuple[float, ...]] = []
         self._counts: list[tuple[int, ...]] = []
-        self._rounds: list[tuple[int, Ints, Ints, Ints, Ints, bool]] = []
+        self._rounds: list[tuple[int, Ints, Ints, Ints, Ints, Ints, bool]] = []
 
     def step(self, span: tuple[float, float], parts: tuple[float, ...], counts: tuple[int, ...]) -> None:
         """One step: (start, end), seconds by part, and the counts of StepRecords in its order."""
@@ -26,9 +26,11 @@ class Recorder:
         self._parts.append(parts)
         self._counts.append(counts)
 
-    def rounds(self, requests: Ints, num_draft: Ints, accepted: Ints, emitted: Ints, *, from_prompt: bool) -> None:
+    def rounds(
+        self, requests: Ints, num_draft: Ints, num_nodes: Ints, accepted: Ints, emitted: Ints, *, from_prompt: bool
+    ) -> None:
         """Tokens handed to requests at the end of the latest step."""
-        self._rounds.append((len(self._spans) - 1, requests, num_draft, accepted, emitted, from_prompt))
+        self._rounds.append((len(self._spans) - 1, requests, num_draft, num_nodes, accepted, emitted, from_prompt))
 
     def records(self, table: RequestTable) -> RunRecords:
         """Everything recorded."""
@@ -46,13 +48,14 @@ class Recorder:
     def _round_records(self) -> RoundRecords:
         sizes = [len(requests) for _, requests, *_ in self._rounds]
         steps = np.repeat(np.array([step for step, *_ in self._rounds], dtype=np.int64), sizes)
-        from_prompt = np.repeat(np.array([row[5] for row in self._rounds], dtype=np.bool_), sizes)
+        from_prompt = np.repeat(np.array([row[6] for row in self._rounds], dtype=np.bool_), sizes)
         return RoundRecords(
             step=steps,
             request=_joined([row[1] for row in self._rounds]),
             num_draft=_joined([row[2] for row in self._rounds]),
-            num_accepted=_joined([row[3] for row in self._rounds]),
-            num_emitted=_joined([row[4] for row in self._rounds]),
+            num_nodes=_joined([row[3] for row in self._rounds]),
+            num_accepted=_joined([row[4] for row in self._rounds]),
+            num_emitted=_joined([row[5] for row in self._rounds]),
             from_prompt=from_prompt,
         )
 

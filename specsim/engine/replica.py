@@ -11,16 +11,18 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 
-from specsim.costs.step import StepCost
+from specsim.costs.step import Pricing
 from specsim.drafting.drafters import catch_up_tokens, draft_passes
+from specsim.drafting.shape import DraftShape
 from specsim.engine.kv_cache import KVPool
 from specsim.engine.recorder import Recorder
 from specsim.engine.requests import RequestTable
 from specsim.engine.scheduler import Decodes, fit_chunks, fit_decodes
 from specsim.engine.speculator import Speculator
+from specsim.engine.tree_speculator import TreeSpeculator
 from specsim.engine.work import Chunks, prompt_work, target_pass
 from specsim.policies.observation import Observation
-from specsim.schema.speculation import Drafter
+from specsim.schema.speculation import ModelDrafter
 
 Ints = NDArray[np.int64]
 
@@ -35,9 +37,10 @@ class Serving:
         kv_tokens: size of the KV pool.
         decode_only: prompts are already in the KV cache.
         cost: prices steps.
-        drafter: runs passes before each verify; None for no speculation.
+        drafter: runs passes before each verify; None where no model drafts.
+        looks_up: drafts are looked up on the host.
         policy: (observation, state) → (draft lengths, state).
-        max_draft_tokens: the longest draft that the policy can ask for.
+        shape: the largest draft that the policy can ask for.
         speculator: drafts and verifies.
         pool_tokens: tokens of a request, drafts included → what it takes from the KV pool.
     """
@@ -46,11 +49,12 @@ class Serving:
     max_num_batched_tokens: int
     kv_tokens: int
     decode_only: bool
-    cost: StepCost
-    drafter: Drafter | None
+    cost: Pricing
+    drafter: ModelDrafter | None
+    looks_up: bool
     policy: Callable[[Observation, Any], tuple[Ints, Any]]
-    max_draft_tokens: int
-    speculator: Speculator
+    shape: DraftShape
+    speculator: Speculator | TreeSpeculator
     pool_tokens: Callable[[int], int] = int  # every token is kept whole
 
 
@@ -105,7 +109,7 @@ class Replica:
         counts = (
             len(decodes.requests),
             sum(chunks.tokens),
-            int(decodes.num_draft.sum()),
+            int(decodes.num_nodes.sum()),
             len(self._decoding) + len(self._prefilling),
             len(self._waiting),
             self._pool.reserved,
@@ -137,7 +141,8 @@ class Replica:
         context = int((table.prompt_tokens[requests] + table.emitted[requests]).sum())
         observation = Observation(len(self._decoding), len(self._waiting), context)
         num_draft, self._policy_state = self._serving.policy(observation, self._policy_state)
-        return fit_decodes(self._decoding, num_draft, self._serving.max_num_batched_tokens)
+        budget, num_nodes = self._serving.max_num_batched_tokens, self._serving.shape.num_nodes
+        return fit_decodes(self._decoding, num_draft, budget, num_nodes)
 
     def _admit(self, budget: int) -> Ints:
         """Move requests out of the queue while sequences, token budget and KV pool allow; returns them."""
@@ -157,32 +162,33 @@ class Replica:
     def _pool_tokens(self, request: int) -> int:
         """What a request can come to need of the KV pool."""
         table, serving = self._table, self._serving
-        tokens = int(table.prompt_tokens[request] + table.output_tokens[request]) + serving.max_draft_tokens
+        tokens = int(table.prompt_tokens[request] + table.output_tokens[request]) + serving.shape.max_nodes
         return serving.pool_tokens(tokens)
 
     def _price(self, decodes: Decodes, chunks: Chunks) -> tuple[float, ...]:
-        table, (requests, num_draft) = self._table, decodes
+        table, shape, requests = self._table, self._serving.shape, decodes.requests
         prompts, finishing = prompt_work(table, chunks)
-        verify = target_pass(table, decodes, prompts, finishing)
+        verify = target_pass(table, shape, decodes, prompts, finishing)
         if self._drafter is None:
-            return self._serving.cost.price(verify)
+            num_lookups = int(np.count_nonzero(decodes.num_draft)) if self._serving.looks_up else 0
+            return self._serving.cost.price(verify, num_lookups=num_lookups)
         context = table.prompt_tokens[requests] + table.emitted[requests]
-        passes = draft_passes(self._drafter, num_draft, table.catch_up[requests], context, prompts)
+        passes = draft_passes(self._drafter, shape, decodes.num_draft, table.catch_up[requests], context, prompts)
         return self._serving.cost.price(verify, passes)
 
     def _commit_decodes(self, decodes: Decodes) -> list[int]:
-        requests, num_draft = decodes
+        requests, num_draft, num_nodes = decodes
         if not len(requests):
             return []
         table = self._table
         positions = table.emitted[requests]
-        num_out = self._speculator.verify(requests, positions, num_draft)
+        num_out, last_is_new = self._speculator.verify(requests, positions, num_draft)
         emitted = np.minimum(num_out, table.output_tokens[requests] - positions)
         if self._drafter is not None:
             # a drafter that sat out this round still lacks what it lacked before
             missed = np.where(num_draft > 0, 0, table.catch_up[requests])
-            table.catch_up[requests] = missed + catch_up_tokens(self._drafter, num_out - 1, num_draft)
-        self._recorder.rounds(requests, num_draft, num_out - 1, emitted, from_prompt=False)
+            table.catch_up[requests] = missed + catch_up_tokens(self._drafter, num_out - 1, last_is_new)
+        self._recorder.rounds(requests, num_draft, num_nodes, num_out - 1, emitted, from_prompt=False)
         return self._finish(table.emit(requests, emitted, self._env.now))
 
     def _commit_chunks(self, chunks: Chunks) -> list[int]:
@@ -196,7 +202,7 @@ class Replica:
         self._prefilling = [r for r in self._prefilling if self._remaining_prompt(r)]
         self._decoding = np.append(self._decoding, complete)
         ones, zeros = np.ones_like(complete), np.zeros_like(complete)
-        self._recorder.rounds(complete, zeros, zeros, ones, from_prompt=True)
+        self._recorder.rounds(complete, zeros, zeros, zeros, ones, from_prompt=True)
         return self._finish(table.emit(complete, ones, self._env.now))
 
     def _finish(self, done: Ints) -> list[int]:

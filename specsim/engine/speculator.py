@@ -1,4 +1,4 @@
-"""Draft and verify for a batch of requests: the one place where drafts become tokens.
+"""Draft and verify chains for a batch of requests: where drafts become tokens; for trees see ``tree_speculator``.
 
 The verifier of ``specsim.verification`` is called once per decode step on the step's arrays, and what it returns is
 what the requests receive.
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specsim import verification
+from specsim.engine.slots import Slots, Verified
 from specsim.rng import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, NUM_LANES, request_uniforms, round_uniforms
 
 Floats = NDArray[np.float64]
@@ -25,8 +26,8 @@ class AcceptanceSource(Protocol):
     def propose(self, uniforms: Floats) -> Ints:
         """Draft tokens [B, K]."""
 
-    def score(self, draft: Ints) -> tuple[Floats, Floats]:
-        """(q [B, K, V], p [B, K+1, V])."""
+    def score(self, draft: Ints) -> tuple[Floats | None, Floats]:
+        """(q [B, K, V], p [B, K+1, V]); no q where the drafts were not drawn."""
 
     def score_greedy(self, draft: Ints, uniforms: Floats) -> Ints:
         """The target's argmax [B, K+1]."""
@@ -65,32 +66,33 @@ class Speculator:
         self._longest = max_draft_tokens if rule == "block" else 0
         self._rounds = np.zeros((2, num_slots, num_positions, self._longest))
         self._rounds_by_lane = self._rounds.reshape(2, -1)
-        self._free_slots = list(range(num_slots))[::-1]
-        self._row_start: dict[int, int] = {}
+        self._slots = Slots(num_slots, num_positions)
 
     def admit(self, request: int) -> None:
         """Draw a request's uniforms."""
-        slot = self._free_slots.pop()
-        num_positions = self._uniforms.shape[2]
+        slot, num_positions = self._slots.take(request), self._slots.shape[1]
         self._uniforms[:, slot] = request_uniforms(*self._stream, request, num_positions).T
         if self._longest:
             table = round_uniforms(*self._stream, request, num_positions, self._longest)
             self._rounds[:, slot] = np.moveaxis(table, 2, 0)
-        self._row_start[request] = slot * num_positions
 
     def release(self, request: int) -> None:
         """Forget a finished request's uniforms."""
-        self._free_slots.append(self._row_start.pop(request) // self._uniforms.shape[2])
+        self._slots.release(request)
 
-    def verify(self, requests: Ints, positions: Ints, num_draft: Ints) -> Ints:
-        """One round for each request: draft, verify, and return the tokens it yields, accepted + 1.
+    def verify(self, requests: Ints, positions: Ints, num_draft: Ints) -> Verified:
+        """One round for each request: draft, verify, and say what it yields.
 
         Args:
             requests: request numbers [B].
             positions: output position at which each round starts [B].
             num_draft: drafts per request [B].
         """
-        starts = np.fromiter(map(self._row_start.__getitem__, requests.tolist()), np.int64, len(requests)) + positions
+        num_out = self._tokens(self._slots.cells(requests, positions), num_draft)
+        return Verified(num_out, (num_out == num_draft + 1) & (num_draft > 0))
+
+    def _tokens(self, starts: Ints, num_draft: Ints) -> Ints:
+        """What the verifier says of rounds that start at these cells: tokens per request [B]."""
         drafting, accept = self._draft_and_accept(starts, int(num_draft.max(initial=0)))
         draft = self._source.propose(drafting)
         if self._rule == "greedy":

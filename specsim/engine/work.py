@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from specsim.drafting.drafters import NO_PROMPTS, PromptWork
+from specsim.drafting.shape import DraftShape
 from specsim.engine.requests import RequestTable
 from specsim.engine.scheduler import Decodes
 from specsim.forward import Pass, attended
@@ -31,19 +32,21 @@ def prompt_work(table: RequestTable, chunks: Chunks) -> tuple[PromptWork, int]:
     return PromptWork(sum(chunks.tokens), len(chunks.tokens), int(ends.sum()), pairs), finishing
 
 
-def target_pass(table: RequestTable, decodes: Decodes, prompts: PromptWork, finishing: int) -> Pass:
-    """The target's pass: each decode's last token with its drafts, and the prompt chunks.
+def target_pass(table: RequestTable, shape: DraftShape, decodes: Decodes, prompts: PromptWork, finishing: int) -> Pass:
+    """The target's pass: each decode's last token with its draft tokens, and the prompt chunks.
 
-    Logits are computed for every verified token and for the last token of each prompt that ends.
+    Logits are computed for every verified token and for the last token of each prompt that ends. A draft token attends
+    to the context, to the drafts it follows and to itself; the entries of all draft tokens are read.
     """
-    requests, num_draft = decodes
-    keys = table.prompt_tokens[requests] + table.emitted[requests] + num_draft
-    queries = 1 + num_draft
+    requests, num_draft, num_nodes = decodes
+    context = table.prompt_tokens[requests] + table.emitted[requests]
+    pairs = (1 + num_nodes) * context + shape.total_depth[num_draft]
     return Pass(
         tokens=decodes.num_tokens + prompts.tokens,
         logit_rows=decodes.num_tokens + finishing,
         sequences=len(requests) + prompts.sequences,
-        context_tokens=int(keys.sum()) + prompts.context_tokens,
-        query_context=int((queries * keys - num_draft * queries // 2).sum()) + prompts.query_context,
+        context_tokens=int((context + num_nodes).sum()) + prompts.context_tokens,
+        query_context=int(pairs.sum()) + prompts.query_context,
         prompt_query_context=prompts.query_context,
+        verify_context=int((context + num_nodes)[num_nodes > 0].sum()),
     )

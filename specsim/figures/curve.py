@@ -7,6 +7,7 @@ form are given to it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import matplotlib as mpl
@@ -33,6 +34,7 @@ def curve_figure(
     crossings: Crossings,
     free_verify_batch: float | None,
     running_limit: float | None = None,
+    draft_name: Callable[[int], str] = "K = {}".format,
 ) -> Figure:
     """Throughput against batch above, speedup against batch below.
 
@@ -47,6 +49,7 @@ def curve_figure(
         crossings: of the highlighted draft length's speedup.
         free_verify_batch: where its verifying stops being free [requests]; None to leave it out.
         running_limit: requests that run at once however many are in flight; None where all do.
+        draft_name: draft length → what its lines are called.
     """
     with mpl.rc_context(STYLE):
         figure = new_figure()
@@ -56,8 +59,8 @@ def curve_figure(
         figure.text(0.02, 0.925, subtitle, fontsize=11, color=GREY, va="center")
         lines = _lines(table, highlight)
         _batch_axis(speedup, sorted(table.dropna(subset="tokens_per_s")["batch"].unique()))
-        _draw_throughput(throughput, lines, highlight)
-        _draw_speedup(speedup, lines, highlight)
+        _draw_throughput(throughput, lines, highlight, draft_name)
+        _draw_speedup(speedup, lines, highlight, draft_name)
         shade(speedup, crossings)
         for number, crossing in enumerate(crossings.crossings):
             label = crossing_label(crossing, alone=len(crossings.crossings) == 1)
@@ -94,41 +97,47 @@ def _batch_axis(axes: Axes, batches: list[int]) -> None:
     axes.set_xlabel("batch: requests in flight (logarithmic)")
 
 
-def _draw_throughput(axes: Axes, lines: dict[int, tuple[pd.DataFrame, str]], highlight: int) -> None:
+def _draw_throughput(
+    axes: Axes, lines: dict[int, tuple[pd.DataFrame, str]], highlight: int, draft_name: Callable[[int], str]
+) -> None:
     labels = []
     for length, (rows, colour) in lines.items():
         thick = length in (0, highlight)
         _line_with_band(axes, rows, "tokens_per_s", colour, thick)
-        labels.append(_end_label(rows, "tokens_per_s", f"K = {length}" if length else "no speculation", colour, thick))
+        labels.append(
+            _end_label(rows, "tokens_per_s", draft_name(length) if length else "no speculation", colour, thick)
+        )
     axes.set_ylim(0, 1.08 * max(rows["tokens_per_s"].max() for rows, _ in lines.values()))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:,.0f}"))
     axes.set_ylabel("output tokens/s")
     label_ends(axes, labels)
 
 
-def _draw_speedup(axes: Axes, lines: dict[int, tuple[pd.DataFrame, str]], highlight: int) -> None:
+def _draw_speedup(
+    axes: Axes, lines: dict[int, tuple[pd.DataFrame, str]], highlight: int, draft_name: Callable[[int], str]
+) -> None:
     drawn = {length: line for length, line in lines.items() if length}
     axes.axhline(1.0, color=INK, linewidth=1.6, zorder=1.5)
     for length, (rows, colour) in drawn.items():
         _line_with_band(axes, rows, "speedup", colour, length == highlight)
-    _draw_closed_form(axes, drawn[highlight][0], highlight)
+    _draw_closed_form(axes, drawn[highlight][0], draft_name(highlight))
     _speedup_limits(axes, [rows for rows, _ in drawn.values()])
     axes.set_ylabel("speedup (output tokens/s, equal batch)")
     label_ends(
         axes,
         [
-            _end_label(rows, "speedup", f"K = {length}", colour, length == highlight)
+            _end_label(rows, "speedup", draft_name(length), colour, length == highlight)
             for length, (rows, colour) in drawn.items()
         ],
     )
 
 
-def _draw_closed_form(axes: Axes, rows: pd.DataFrame, length: int) -> None:
+def _draw_closed_form(axes: Axes, rows: pd.DataFrame, draft: str) -> None:
     known = rows.dropna(subset="closed_form_speedup")
     if len(known) > 1:
         axes.plot(
             known["batch"], known["closed_form_speedup"], color=INK, linewidth=1.1, linestyle=(0, (5, 3)),
-            label=f"closed form, K = {length} (decode only)",
+            label=f"closed form, {draft} (decode only)",
         )  # fmt: skip
         # Below the panel, where no curve, marker or tint can lie under it.
         axes.legend(loc="upper right", bbox_to_anchor=(1.0, -0.075), borderaxespad=0)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from specsim.costs.memory import MemoryPlan
 from specsim.costs.step import StepTime
 from specsim.costs.usage import Usage, pass_usage, total
+from specsim.drafting.stated import draft_shape
 from specsim.errors import InputError, Problem
 from specsim.planner.expected import LENGTH_SAMPLE, mean_context, tokens_per_verify
 from specsim.planner.step_work import StepWork, step_work
-from specsim.schema.checks import contradictions
 from specsim.schema.load import Inputs
 from specsim.simulation import Simulation
 
@@ -127,37 +127,44 @@ def step_costs(
 def _problems(
     inputs: Inputs, batches: Sequence[int], draft_lengths: Sequence[int], context: int | None, prompt_tokens: int
 ) -> Iterator[Problem]:
-    engine, positions = inputs.engine, inputs.target.max_position_embeddings
-    largest, longest = max(batches), max(draft_lengths)
-    if largest > engine.max_num_seqs:
-        remedy = f"the engine runs {engine.max_num_seqs} requests at most (max_num_seqs); ask for fewer"
-        yield Problem("--batch", "", str(largest), remedy)
-    tokens = largest * (1 + longest) + prompt_tokens
-    if tokens > engine.max_num_batched_tokens:
-        prompts = f" and {prompt_tokens} prompt tokens" if prompt_tokens else ""
-        remedy = (
-            f"with {longest} draft tokens each{prompts} a step has {tokens} tokens, and the engine computes "
-            f"{engine.max_num_batched_tokens} at most (max_num_batched_tokens); ask for fewer"
-        )
-        yield Problem("--batch", "", str(largest), remedy)
+    positions, allowed = inputs.target.max_position_embeddings, inputs.scenario.speculation.longest_draft
+    longest = max(draft_lengths)
+    if allowed is not None and longest > allowed:
+        remedy = f"drafter and tree draft for {allowed} positions at most; ask for fewer"
+        yield Problem("--num-draft-tokens", "", str(longest), remedy)
+        longest = allowed
+    yield from _beyond_the_engine(inputs, max(batches), longest, prompt_tokens)
     if context is not None and positions is not None and context > positions:
         remedy = f"the target takes at most {positions} tokens (max_position_embeddings); ask for fewer"
         yield Problem("--context", "", str(context), remedy)
-    asked = inputs.scenario.curve.model_copy(update={"num_draft_tokens": tuple(draft_lengths)})
-    scenario = inputs.scenario.model_copy(update={"curve": asked})
-    for problem in contradictions(scenario, inputs.device, inputs.target, inputs.drafter):
-        yield Problem("--num-draft-tokens", "", str(longest), problem.remedy)
+
+
+def _beyond_the_engine(inputs: Inputs, batch: int, num_draft_tokens: int, prompt_tokens: int) -> Iterator[Problem]:
+    engine, speculating = inputs.engine, num_draft_tokens > 0
+    sequences = (speculating and engine.speculation_max_num_seqs) or engine.max_num_seqs
+    budget = (speculating and engine.speculation_max_num_batched_tokens) or engine.max_num_batched_tokens
+    if batch > sequences:
+        remedy = f"the engine runs {sequences} requests at most (max_num_seqs); ask for fewer"
+        yield Problem("--batch", "", str(batch), remedy)
+    drafts = draft_shape(inputs.scenario.speculation, num_draft_tokens).max_nodes
+    tokens = batch * (1 + drafts) + prompt_tokens
+    if tokens > budget:
+        prompts = f" and {prompt_tokens} prompt tokens" if prompt_tokens else ""
+        remedy = (
+            f"with {drafts} draft tokens each{prompts} a step has {tokens} tokens, and the engine computes {budget} at "
+            "most (max_num_batched_tokens); ask for fewer"
+        )
+        yield Problem("--batch", "", str(batch), remedy)
 
 
 def _step(simulation: Simulation, batch: int, num_draft_tokens: int, context: int, prompt_tokens: int) -> StepReport:
-    drafter = simulation.inputs.scenario.speculation.drafter
     tokens = tokens_per_verify(simulation, num_draft_tokens)
     drafted, plain = (
-        step_work(drafter, batch, k, context, accepted=round(tokens - 1), prompt_tokens=prompt_tokens)
+        step_work(simulation, batch, k, context, accepted=round(tokens - 1), prompt_tokens=prompt_tokens)
         for k in (num_draft_tokens, 0)
     )
     cost = simulation.step_cost(num_draft_tokens > 0)
-    time, before = cost.price(drafted.target, drafted.drafts), simulation.step_cost(False).price(plain.target)
+    time, before = drafted.price(simulation), plain.price(simulation)
     usage = _usage(simulation, drafted)
     per_device = usage.scaled(1 / sum(time))
     bandwidth = simulation.inputs.device.memory.bandwidth
@@ -181,14 +188,16 @@ def _step(simulation: Simulation, batch: int, num_draft_tokens: int, context: in
 
 def _usage(simulation: Simulation, work: StepWork) -> Usage:
     """The whole step's; bytes and operations of one device, of which a pipeline stage has its share."""
-    device, ideal = simulation.inputs.device, simulation.inputs.scenario.deployment.ideal
-    target = pass_usage(simulation.target, device, work.target, ideal=ideal)
-    drafts = [pass_usage(simulation.drafter, device, draft, ideal=ideal) for draft in work.drafts]
+    inputs = simulation.inputs
+    device, ideal = inputs.engine.on(inputs.device), inputs.scenario.deployment.ideal
+    launched = simulation.step_cost(work.speculating).launched(work.target)
+    target = pass_usage(simulation.target, device, launched, ideal=ideal)
+    drafts = [pass_usage(simulation.drafter, device, draft, ideal=ideal) for draft in work.drafts if simulation.drafter]
     share = target.scaled(1 / simulation.target.stages)._replace(streaming=target.streaming, computing=target.computing)
     return total([share, *drafts])
 
 
 def _memory(simulation: Simulation, num_draft_tokens: int, request_tokens: int) -> MemoryReport:
-    plan = simulation.memory(num_draft_tokens > 0)
-    needed = plan.pool_tokens(request_tokens + num_draft_tokens, num_draft_tokens)
+    plan, drafts = simulation.memory(num_draft_tokens > 0), simulation.draft_shape(num_draft_tokens).max_nodes
+    needed = plan.pool_tokens(request_tokens + drafts, drafts)
     return MemoryReport(num_draft_tokens, plan, plan.kv_tokens // needed)

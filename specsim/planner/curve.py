@@ -141,12 +141,20 @@ def _notes(simulation: Simulation) -> Iterator[str]:
             f"Acceptance is stated for {measured} positions; positions {measured + 1} to {longest_draft} hold the last "
             "conditional value."
         )
+    tree = inputs.scenario.speculation.tree
+    if tree and tree.width > 1:
+        yield (
+            "The acceptance stated is that of a first candidate; what its siblings add follows from made-up "
+            f"distributions (concentration {acceptance.concentration:g}), and real models may gain more or less."
+        )
     stages = inputs.scenario.deployment.pipeline_parallel
     if stages > 1:
         yield (
             f"One batch passes through the {stages} pipeline stages at a time; engines overlap up to {stages}, so "
             "throughputs are lower bounds."
         )
+    if inputs.drafter is None:
+        return
     lengths, positions = simulation.lengths(LENGTH_SAMPLE, replication=0), inputs.drafter.max_position_embeddings
     longest = int((lengths.prompt + lengths.output).max())
     if positions is not None and longest > positions:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from specsim.analysis.closed_form import expected_tokens_of
 from specsim.planner.step_work import step_work
 from specsim.rng import stream
 from specsim.simulation import Simulation
-from specsim.verification import mean_tokens
+from specsim.verification import mean_tokens, mean_tree_tokens
 
 DRAFT_SAMPLE = 16384  # drafts; tokens per verify are then known to better than 0.5 %
 LENGTH_SAMPLE = 4096  # requests; the mean context of Azure conversations is then known to about 2 %
@@ -44,25 +45,39 @@ def decode_step(simulation: Simulation, batch: int, num_draft_tokens: int, conte
     Args:
         simulation: whose costs and acceptance.
         batch: requests in the step.
-        num_draft_tokens: draft tokens per verify.
+        num_draft_tokens: draft tokens per verify, or levels of the tree.
         context: tokens of prompt and output so far per request.
     """
-    speculation = simulation.inputs.scenario.speculation
     tokens = tokens_per_verify(simulation, num_draft_tokens)
-    work = step_work(speculation.drafter, batch, num_draft_tokens, context, accepted=round(tokens - 1))
-    seconds = sum(simulation.step_cost(num_draft_tokens > 0).price(work.target, work.drafts))
-    return DecodeStep(seconds, batch * tokens)
+    work = step_work(simulation, batch, num_draft_tokens, context, accepted=round(tokens - 1))
+    return DecodeStep(sum(work.price(simulation)), batch * tokens)
 
 
+@lru_cache(maxsize=64)  # a curve asks for the same few at every batch
 def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
-    """Mean tokens per verify: the closed form of the stated acceptance, or under the block rule a mean over drafts."""
+    """Mean tokens per verify: the closed form of the stated acceptance, or for blocks and trees a mean over drafts."""
     speculation = simulation.inputs.scenario.speculation
+    if speculation.rule == "tree" and num_draft_tokens:
+        return _tokens_per_tree(simulation, num_draft_tokens)
     if speculation.rule != "block" or num_draft_tokens == 0:
         return float(expected_tokens_of(speculation.acceptance.conditional(num_draft_tokens)))
     source = simulation.acceptance_source(num_draft_tokens)
     uniforms = stream(simulation.inputs.scenario.seed, "expected tokens").random((DRAFT_SAMPLE, num_draft_tokens))
     draft = source.propose(uniforms)
     return mean_tokens(draft, *source.score(draft), np.full(DRAFT_SAMPLE, num_draft_tokens), "block")[0]
+
+
+def _tokens_per_tree(simulation: Simulation, num_levels: int) -> float:
+    source, width = simulation.tree_source(num_levels), simulation.draft_shape(num_levels).width
+    shape = simulation.draft_shape(num_levels)
+    rng = stream(simulation.inputs.scenario.seed, "expected tokens")
+    token = source.propose(rng.random((DRAFT_SAMPLE, num_levels, width)))
+    trees = source.score_sampled(token)
+    parents = np.broadcast_to(shape.parents, token.shape)
+    num_nodes = np.full(DRAFT_SAMPLE, shape.max_nodes)
+    return mean_tree_tokens(
+        parents, token, num_nodes, trees.q_row, trees.p_row, trees.q, trees.p, siblings=trees.siblings
+    )[0]
 
 
 def mean_context(simulation: Simulation) -> int:
@@ -76,11 +91,12 @@ def free_verify_batch(simulation: Simulation, num_draft_tokens: int) -> int | No
     """The largest batch whose verify keeps the matrix products streaming weights rather than computing.
 
     There arithmetic takes as long as reading the weights: batch · (K+1) = achieved FLOP/s ÷ achieved B/s for BF16, and
-    in another format times its bytes per weight over two. None for a mixture of experts, where more tokens read more.
+    in another format times its bytes per weight over two. K are the draft tokens of a request: all nodes of a tree.
+    None for a mixture of experts, where more tokens read more.
     """
     rates, operators = simulation.rates, simulation.target.operators
     if operators.experts:
         return None
     form = simulation.target.split.quantisation.mlp
     ridge = rates.flops_in[form.compute] / rates.linear_bandwidth * (form.bytes_per_weight / 2)
-    return math.floor(ridge / (num_draft_tokens + 1))
+    return math.floor(ridge / (simulation.draft_shape(num_draft_tokens).max_nodes + 1))

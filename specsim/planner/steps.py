@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from specsim.drafting.drafters import catch_up_tokens, draft_passes
+from specsim.drafting.shape import chain
 from specsim.errors import InputError, Problem, SpecsimError
 from specsim.forward import Pass, attended
 from specsim.planner.measured import BASE, deployment_overrides, drafter_overrides, why_not
 from specsim.schema.load import load_scenario
+from specsim.schema.speculation import ModelDrafter, NgramLookup
 from specsim.schema.steps import LocatedStep, Step
 from specsim.simulation import Simulation
 
@@ -36,7 +38,7 @@ class PricedStep:
 def price_steps(rows: Sequence[LocatedStep], *, where: str, scenario: str | None = None) -> tuple[PricedStep, ...]:
     """Price every step that can be.
 
-    The cost model knows no eager mode yet: eager steps are priced as if replayed as a graph, and reported apart.
+    Where the engine profile does not say what launching costs, all steps are priced as if replayed as a graph.
 
     Args:
         rows: of one table.
@@ -46,13 +48,14 @@ def price_steps(rows: Sequence[LocatedStep], *, where: str, scenario: str | None
     Raises:
         InputError: when not one step can be priced.
     """
-    simulations: dict[tuple[str, ...], Simulation | str] = {}
+    simulations: dict[tuple[bool, tuple[str, ...]], Simulation | str] = {}
     priced = []
     for line, row in rows:
-        overrides = (*deployment_overrides(row), *drafter_overrides(row, speculating=row.num_draft_tokens > 0))
-        if overrides not in simulations:
-            simulations[overrides] = _simulation(row, overrides, scenario)
-        found = simulations[overrides]
+        speculating = row.num_draft_tokens > 0
+        overrides = (*deployment_overrides(row), *drafter_overrides(row, speculating=speculating))
+        if (speculating, overrides) not in simulations:
+            simulations[speculating, overrides] = _simulation(row, overrides, scenario)
+        found = simulations[speculating, overrides]
         if isinstance(found, str):
             priced.append(PricedStep(line, row, None, found))
         else:
@@ -75,14 +78,24 @@ def _simulation(row: Step, overrides: tuple[str, ...], scenario: str | None) -> 
         if lacking:
             return ", ".join(lacking)
     try:
-        return Simulation(load_scenario(scenario or BASE, overrides))
+        simulation = Simulation(load_scenario(scenario or BASE, overrides))
     except SpecsimError as error:
         return why_not(error)
+    if row.num_draft_tokens and simulation.inputs.scenario.speculation.tree:
+        return "the scenario drafts trees, and num_draft_tokens of a step says how long a chain is"
+    return simulation
 
 
 def step_seconds(simulation: Simulation, row: Step) -> float:
     """The price of a step [s]: of the target's pass alone, or with drafting and host."""
-    parts = simulation.step_cost(row.num_draft_tokens > 0).price(_target_pass(row), _draft_passes(simulation, row))
+    speculating, drafter = row.num_draft_tokens > 0, simulation.inputs.scenario.speculation.drafter
+    cost, verify = simulation.step_cost(speculating), _target_pass(row)
+    if not speculating:
+        parts = cost.price(verify, mode=row.mode)
+    elif isinstance(drafter, NgramLookup):
+        parts = cost.price(verify, num_lookups=row.requests, mode=row.mode)
+    else:
+        parts = cost.price(verify, _draft_passes(drafter, row), mode=row.mode)
     return sum(parts) - parts.host - parts.draft if row.measured == "forward" else sum(parts)
 
 
@@ -91,16 +104,15 @@ def _target_pass(row: Step) -> Pass:
     tokens = sum(queries)
     pairs = sum(attended(query, context) for query, context in zip(queries, contexts, strict=True))
     rows = tokens if row.logit_rows is None else row.logit_rows
-    return Pass(tokens, rows, row.requests, sum(contexts), pairs)
+    verifying = sum(context for query, context in zip(queries, contexts, strict=True) if query > 1)
+    return Pass(tokens, rows, row.requests, sum(contexts), pairs, verify_context=verifying)
 
 
-def _draft_passes(simulation: Simulation, row: Step) -> Iterable[Pass]:
+def _draft_passes(drafter: ModelDrafter, row: Step) -> Iterable[Pass]:
     """The drafter's passes before a verify; it starts from the context without this step's drafts."""
-    if not row.num_draft_tokens:
-        return ()
-    drafter = simulation.inputs.scenario.speculation.drafter
     wanted = np.full(row.requests, row.num_draft_tokens)
     emitted = 1 + row.num_draft_tokens / 2 if row.acceptance_length is None else row.acceptance_length
-    catch_up = catch_up_tokens(drafter, np.full(row.requests, round(emitted - 1)), wanted)
+    accepted = np.full(row.requests, round(emitted - 1))
+    catch_up = catch_up_tokens(drafter, accepted, accepted == wanted)
     contexts = np.array(row.per_request()[1]) - row.num_draft_tokens
-    return draft_passes(drafter, wanted, catch_up, contexts)
+    return draft_passes(drafter, chain(row.num_draft_tokens), wanted, catch_up, contexts)

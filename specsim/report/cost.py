@@ -11,8 +11,9 @@ from specsim.errors import InputError, Problem
 from specsim.planner.cost import CostReport, MemoryReport, StepReport
 from specsim.records import PARTS
 from specsim.report.numbers import read_list
-from specsim.report.words import draft_tokens
+from specsim.report.words import drafts
 from specsim.schema.load import Inputs
+from specsim.schema.scenario import Scenario
 
 WAITS_FOR = {
     "weights": "memory bandwidth (weights)",
@@ -49,7 +50,7 @@ def cost_sentences(inputs: Inputs, report: CostReport) -> list[str]:
     """The answer, and what it must be read with."""
     prompts = f", beside {report.prompt_tokens:,} tokens of a prompt" if report.prompt_tokens else ""
     return [
-        _headline(report),
+        _headline(inputs.scenario, report),
         *_lost(report),
         f"Steps of requests with {report.context:,} tokens of context each{prompts}.",
         *_notes(inputs, report),
@@ -61,16 +62,16 @@ def headline_step(report: CostReport) -> StepReport:
     return max(report.steps, key=lambda step: (step.batch, step.num_draft_tokens))
 
 
-def _headline(report: CostReport) -> str:
+def _headline(scenario: Scenario, report: CostReport) -> str:
     step = headline_step(report)
-    drafts, ratio, instead = "", "", ""
+    drafted, ratio, instead = "", "", ""
     if step.num_draft_tokens:
-        drafts = f" with {draft_tokens(step.num_draft_tokens)}"
+        drafted = f" with {drafts(scenario, step.num_draft_tokens)}"
         ratio = f", {step.over_plain:.2f} × one without,"
         instead = f" instead of {step.batch:,}"
     share = step.waits[step.limit] / step.seconds
     return (
-        f"At batch {step.batch} a step{drafts} takes {_ms(step.seconds)} ms{ratio} and yields {step.tokens:,.4g} tokens"
+        f"At batch {step.batch} a step{drafted} takes {_ms(step.seconds)} ms{ratio} and yields {step.tokens:,.4g} tokens"
         f"{instead}; it waits longest for {WAITS_FOR[step.limit]}: {share:.0%} of the time. {_achieved(step)}."
     )
 
@@ -87,6 +88,9 @@ def _lost(report: CostReport) -> Iterator[str]:
     if len(report.memory) < 2:
         return
     plain, loaded = report.memory
+    if loaded.plan.kv_tokens == plain.plan.kv_tokens:
+        yield "Drafting takes nothing of the KV pool."
+        return
     pools, lost = (plain.plan.kv_tokens, loaded.plan.kv_tokens), plain.requests - loaded.requests
     yield (
         f"The drafter takes {1 - pools[1] / pools[0]:.0%} of the KV pool, {pools[1]:,} tokens instead of {pools[0]:,}: "
@@ -103,9 +107,9 @@ def _notes(inputs: Inputs, report: CostReport) -> Iterator[str]:
         mine = [step for step in report.steps if bool(step.num_draft_tokens) == bool(memory.num_draft_tokens)]
         short = sorted({step.batch for step in mine if _needed(memory, step, report.context) > memory.plan.kv_tokens})
         if short:
-            drafts = "with the drafter" if memory.num_draft_tokens else "without a drafter"
+            how = "with the drafter" if memory.num_draft_tokens else "without a drafter"
             yield (
-                f"Batch {', '.join(map(str, short))} never runs {drafts}: so many contexts of {report.context:,} "
+                f"Batch {', '.join(map(str, short))} never runs {how}: so many contexts of {report.context:,} "
                 "tokens do not fit the KV pool."
             )
     stages = inputs.scenario.deployment.pipeline_parallel
@@ -117,12 +121,12 @@ def _needed(memory: MemoryReport, step: StepReport, context: int) -> int:
     return step.batch * memory.plan.pool_tokens(context + step.num_draft_tokens, step.num_draft_tokens)
 
 
-def time_table(report: CostReport) -> Table:
+def time_table(scenario: Scenario, report: CostReport) -> Table:
     """Milliseconds and share of each part, a row per step."""
     used = [i for i, _ in enumerate(PARTS) if any(step.time[i] for step in report.steps)]
     table = Table(
         "batch",
-        "drafts",
+        _length(scenario),
         "ms",
         "ratio",
         *(HEADERS.get(PARTS[i], PARTS[i]) for i in used),
@@ -137,9 +141,11 @@ def time_table(report: CostReport) -> Table:
     return table
 
 
-def limit_table(report: CostReport) -> Table:
+def limit_table(scenario: Scenario, report: CostReport) -> Table:
     """What each step yields, what it waits for and what it achieves per device."""
-    table = Table("batch", "drafts", "tokens", "tokens/s", "waits longest for", "TB/s", "TFLOP/s", title="limits")
+    table = Table(
+        "batch", _length(scenario), "tokens", "tokens/s", "waits longest for", "TB/s", "TFLOP/s", title="limits"
+    )
     for i, column in enumerate(table.columns):
         column.justify = "left" if i == 4 else "right"
     for step in report.steps:
@@ -155,10 +161,10 @@ def limit_table(report: CostReport) -> Table:
     return table
 
 
-def memory_table(report: CostReport) -> Table:
+def memory_table(scenario: Scenario, report: CostReport) -> Table:
     """One device's memory, without a drafter and with it."""
     arms = [
-        f"with {draft_tokens(arm.num_draft_tokens)}" if arm.num_draft_tokens else "without" for arm in report.memory
+        f"with {drafts(scenario, arm.num_draft_tokens)}" if arm.num_draft_tokens else "without" for arm in report.memory
     ]
     table = Table("memory of a device", *arms)
     for column in table.columns[1:]:
@@ -178,6 +184,11 @@ def memory_rows(memory: Sequence[MemoryReport]) -> Iterator[tuple[str, list[str]
     yield "KV pool, tokens", [f"{plan.kv_tokens:,}" for plan in plans]
     yield "KV bytes a token", [f"{plan.kv_bytes_per_token:,.0f}" for plan in plans]
     yield "mean requests at once", [f"{arm.requests:,}" for arm in memory]
+
+
+def _length(scenario: Scenario) -> str:
+    """What the draft length counts."""
+    return "levels" if scenario.speculation.tree else "drafts"
 
 
 def _ms(seconds: float) -> str:

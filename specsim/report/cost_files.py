@@ -15,7 +15,7 @@ from specsim.report.curve_files import plain, subtitle
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
-from specsim.report.words import draft_tokens
+from specsim.report.words import drafts
 from specsim.schema.load import Inputs
 
 
@@ -28,22 +28,23 @@ def cost_files(inputs: Inputs, report: CostReport, sentences: Sequence[str]) -> 
         sentences: the answer, as printed.
     """
     steps = steps_frame(report)
-    figure = cost_figure(steps, title=_title(report), subtitle=plain(_what(inputs, report)))
+    figure = cost_figure(steps, title=_title(inputs, report), subtitle=plain(_what(inputs, report)))
+    tables = [table(inputs.scenario, report) for table in (time_table, limit_table, memory_table)]
     return {
         "cost.csv": table_writer(steps),
         "memory.csv": table_writer(memory_frame(report)),
         "cost.png": bytes_writer(png_bytes(figure)),
         "cost.svg": bytes_writer(svg_bytes(figure)),
-        "answer.txt": text_writer(as_text(sentences, time_table(report), limit_table(report), memory_table(report))),
+        "answer.txt": text_writer(as_text(sentences, *tables)),
         "scenario.yaml": text_writer(resolved_scenario(inputs)),
         "provenance.json": text_writer(provenance_json(inputs)),
     }
 
 
-def _title(report: CostReport) -> str:
+def _title(inputs: Inputs, report: CostReport) -> str:
     step = headline_step(report)
-    drafts = f" with {draft_tokens(step.num_draft_tokens)}" if step.num_draft_tokens else ""
-    return f"At batch {step.batch} a step{drafts} waits longest for {WAITS_FOR[step.limit]}"
+    how = f" with {drafts(inputs.scenario, step.num_draft_tokens)}" if step.num_draft_tokens else ""
+    return f"At batch {step.batch} a step{how} waits longest for {WAITS_FOR[step.limit]}"
 
 
 def _what(inputs: Inputs, report: CostReport) -> str:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from specsim.analysis.crossings import Crossings
 from specsim.planner.curve import CurveResult
-from specsim.report.words import draft_tokens, from_to
+from specsim.report.words import drafts, from_to
 from specsim.schema.scenario import Scenario
 
 
@@ -25,7 +25,7 @@ def answer(scenario: Scenario, result: CurveResult) -> list[str]:
     return [
         f"{off}{headline(scenario, result)}{_consequence(result.crossings[k], _speedups(result, k))}. "
         f"{_free(result.free_batch[k])}",
-        _best(result),
+        _best(scenario, result),
         *_limits(scenario, result),
         f"Below: output tokens/s, and speedup at equal concurrency ± 95 % interval ({repeats} paired runs).",
     ]
@@ -40,7 +40,7 @@ def featured_draft_length(scenario: Scenario, result: CurveResult) -> int:
 def headline(scenario: Scenario, result: CurveResult) -> str:
     """The answer in a clause, without a full stop."""
     k = featured_draft_length(scenario, result)
-    found, speedups, who = result.crossings[k], _speedups(result, k), f"With {draft_tokens(k)} speculation"
+    found, speedups, who = result.crossings[k], _speedups(result, k), _who(scenario, k)
     batches = from_to(speedups.index.min(), speedups.index.max())
     if found.verdict == "always pays":
         return f"{who} pays at every batch simulated, {batches}"
@@ -53,6 +53,11 @@ def headline(scenario: Scenario, result: CurveResult) -> str:
         return f"{who} pays up to batch {established[0]}"
     changes = [f"{'stops' if c.stops_paying else 'starts'} paying at batch {c}" for c in established]
     return f"{who} {', '.join(changes)}"
+
+
+def _who(scenario: Scenario, k: int) -> str:
+    tree = " of the tree" if scenario.speculation.tree else ""
+    return f"With {drafts(scenario, k)}{tree} speculation"
 
 
 def _consequence(found: Crossings, speedups: pd.Series[float]) -> str:
@@ -105,12 +110,13 @@ def _free(batch: int | None) -> str:
     return f"Verifying stops being free near batch {batch}."
 
 
-def _best(result: CurveResult) -> str:
+def _best(scenario: Scenario, result: CurveResult) -> str:
     """The best draft length by batch, runs of equal ones together."""
     best = result.best_draft_lengths()
     runs = [(k, [batch for batch, _ in run]) for k, run in groupby(best.items(), key=lambda item: item[1])]
     parts = [f"{k or 'none'} {_range(batches)}" for k, batches in runs]
-    return f"Best number of draft tokens by batch: {'; '.join(parts)}."
+    what = "levels of the tree" if scenario.speculation.tree else "draft tokens"
+    return f"Best number of {what} by batch: {'; '.join(parts)}."
 
 
 def _range(batches: list[object]) -> str:
@@ -134,7 +140,7 @@ def table(scenario: Scenario, result: CurveResult) -> Table:
     grid.add_column("batch", justify="right")
     grid.add_column("without", justify="right")
     for k in scenario.compared_draft_lengths:
-        grid.add_column(draft_tokens(k), justify="right")
+        grid.add_column(drafts(scenario, k), justify="right")
     rows = {(row.batch, row.num_draft_tokens): row for row in result.points.itertuples()}
     for batch in scenario.curve.batches:
         drafted = [_cell(rows[batch, k]) for k in scenario.compared_draft_lengths]

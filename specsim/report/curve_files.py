@@ -14,8 +14,9 @@ from specsim.report.curve import featured_draft_length, headline, table
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
+from specsim.report.words import levels
 from specsim.schema.load import Inputs
-from specsim.schema.speculation import Drafter, MedusaHeads, MTPLayers
+from specsim.schema.speculation import Drafter, MedusaHeads, MTPLayers, NgramLookup
 from specsim.schema.workload import FixedLengths, QuantileLengths
 
 
@@ -36,6 +37,7 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
         crossings=result.crossings[k],
         free_verify_batch=result.free_batch[k],
         running_limit=result.running_limit,
+        draft_name=levels if inputs.scenario.speculation.tree else "K = {}".format,
     )
     return {
         "curve.csv": table_writer(result.points),
@@ -79,6 +81,8 @@ def _drafter(drafter: Drafter) -> str:
     match drafter:
         case MTPLayers():
             return "its MTP layer"
+        case NgramLookup():
+            return "n-gram lookup"
         case MedusaHeads():
             return f"{drafter.num_heads} Medusa heads"
         case _:

@@ -11,6 +11,7 @@ import yaml
 from specsim.provenance import provenance
 from specsim.schema import catalogue
 from specsim.schema.load import REFERENCES, Inputs
+from specsim.schema.speculation import NgramLookup
 
 
 def resolved_scenario(inputs: Inputs) -> str:
@@ -35,12 +36,19 @@ def provenance_json(inputs: Inputs) -> str:
         "device": {"name": inputs.device.name, **_sources(inputs.device.sources)},
         "engine": {"name": inputs.engine.name, **_sources(inputs.engine.sources)},
         "target": inputs.target.specsim_source or "the model's own config.json",
-        "drafter": inputs.drafter.specsim_source or "the model's own config.json",
+        "drafter": _drafter_source(inputs),
         "acceptance": acceptance.source or "not stated in the scenario",
         "lengths": _attribution(inputs.lengths_file),
     }
     result = provenance(inputs.scenario.seed, inputs.files, sources)
     return json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+
+
+def _drafter_source(inputs: Inputs) -> str:
+    drafter = inputs.scenario.speculation.drafter
+    if isinstance(drafter, NgramLookup):
+        return drafter.source or "host times stated in the scenario, without a source"
+    return (inputs.drafter.specsim_source if inputs.drafter else "") or "the model's own config.json"
 
 
 def _sources(sources: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from specsim.records import PARTS
 from specsim.report.folder import Writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
-from specsim.report.words import draft_tokens
+from specsim.report.words import drafts
 from specsim.schema.load import Inputs
 from specsim.schema.scenario import Scenario
 from specsim.schema.workload import ClosedLoop, Load
@@ -41,8 +41,8 @@ def load_answer(scenario: Scenario, result: LoadResult) -> str:
     before, after = (result.interval(arm, tpot).estimate for arm in (0, k))
     latency = "" if math.isnan(before) else f" and median TPOT from {before:.1f} to {after:.1f} ms"
     return (
-        f"At {at}, {draft_tokens(k)} {'change' if k > 1 else 'changes'} output throughput by {speedup.estimate:.2f}× "
-        f"[{speedup.low:.2f}, {speedup.high:.2f}]{latency}."
+        f"At {at}, {drafts(scenario, k)} {'change' if k > 1 else 'changes'} output throughput by "
+        f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}]{latency}."
     )
 
 
@@ -60,7 +60,7 @@ def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
     warnings = []
     for k, share in result.sending_share.items():
         if share < KEEPS_UP:
-            arm = f"With {draft_tokens(k)}" if k else "Without speculation"
+            arm = f"With {drafts(scenario, k)}" if k else "Without speculation"
             warnings.append(
                 f"{arm} the server does not keep up: serving the requests took {1 / share:.2f} times as long as "
                 "sending them. The queue, and with it every latency, grows as long as requests arrive."
@@ -68,10 +68,10 @@ def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
     return warnings
 
 
-def load_table(result: LoadResult) -> Table:
+def load_table(scenario: Scenario, result: LoadResult) -> Table:
     """Every metric of both arms with its 95 % interval; metrics that no run has are left out."""
     arms = list(result.values)
-    table = Table("metric", *(draft_tokens(k) if k else "without" for k in arms))
+    table = Table("metric", *(drafts(scenario, k) if k else "without" for k in arms))
     for column in table.columns[1:]:
         column.justify = "right"
     for metric in METRICS:
@@ -91,7 +91,7 @@ def _cell(interval: Interval) -> str:
 def load_files(inputs: Inputs, result: LoadResult) -> Mapping[str, Writer]:
     """File name → what writes it."""
     texts = {
-        "answer.txt": as_text(load_sentences(inputs.scenario, result), load_table(result)),
+        "answer.txt": as_text(load_sentences(inputs.scenario, result), load_table(inputs.scenario, result)),
         "summary.json": _summary(result),
         "scenario.yaml": resolved_scenario(inputs),
         "provenance.json": provenance_json(inputs),

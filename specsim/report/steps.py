@@ -15,7 +15,7 @@ Steps = Mapping[str, Sequence[PricedStep]]
 
 
 def step_sentences(steps: Steps) -> list[str]:
-    """One sentence per table, and what they leave open."""
+    """One sentence per table."""
     sentences = []
     for name, rows in steps.items():
         priced = [row for row in rows if row.ms is not None]
@@ -24,8 +24,6 @@ def step_sentences(steps: Steps) -> list[str]:
             sentences.append(
                 f"Steps of {name}: median error {errors.median:.1%}, largest {errors.worst_error:+.0%} over {errors.n}."
             )
-    if any(row.row.mode == "eager" for rows in steps.values() for row in rows):
-        sentences.append("Engine profiles know no eager mode yet: eager steps are priced as if replayed as a graph.")
     return sentences
 
 

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from specsim.schema.scenario import Scenario
+
 
 def draft_tokens(number: int) -> str:
     """``1 draft token``, ``3 draft tokens``."""
     return f"{number} draft token{'s' if number > 1 else ''}"
+
+
+def levels(number: int) -> str:
+    """``1 level``, ``3 levels``."""
+    return f"{number} level{'s' if number > 1 else ''}"
+
+
+def drafts(scenario: Scenario, number: int) -> str:
+    """What is drafted at a draft length: ``3 draft tokens``, or ``3 levels (20 nodes)`` of a tree."""
+    tree = scenario.speculation.tree
+    if tree is None:
+        return draft_tokens(number)
+    nodes = tree.num_nodes(number)
+    return f"{levels(number)} ({nodes} node{'s' if nodes > 1 else ''})"
 
 
 def from_to(low: object, high: object) -> str:

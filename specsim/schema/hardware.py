@@ -1,6 +1,6 @@
-"""Devices and engines: what the silicon and the serving software can do, every number with its source.
+"""Devices: what the silicon and its kernels can do, every number with its source.
 
-A device knows nothing of models, batches or speculation; an engine profile knows nothing of the silicon beneath it.
+A device knows nothing of models, batches or speculation.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from specsim.schema.base import Bandwidth, Bytes, Compute, Count, Duration, Fraction, Input, Number
+from specsim.schema.base import Bandwidth, Bytes, Compute, Count, Duration, Input, Number
 
 Efficiency = Annotated[Number, Field(gt=0, le=1.5)]
 Sharpness = Annotated[Number, Field(ge=0.1, le=100)]
@@ -35,7 +35,7 @@ class Sourced(Input):
 
     @model_validator(mode="after")
     def _every_number_has_a_source(self) -> Sourced:
-        paths = set(_number_paths(self.model_dump(exclude={"sources", "name"})))
+        paths = set(_number_paths(self.model_dump(exclude={"sources", "name", "device"})))
         bare = sorted(path for path in paths if not any(_covers(key, path) for key in self.sources))
         stray = sorted(key for key in self.sources if not any(_covers(key, path) for path in paths))
         if bare:
@@ -141,21 +141,3 @@ class Device(Sourced):
     attention: AttentionKernels
     elementwise: ElementwiseKernels
     allreduce: AllReduce
-
-
-class Engine(Sourced):
-    """What the serving software adds to the silicon's time, and the limits it sets."""
-
-    max_num_seqs: Count
-    """Most requests in one step."""
-    max_num_batched_tokens: Count
-    """Most tokens (prompt chunks, decodes and drafts) in one step."""
-    memory_fraction: Annotated[Fraction, Field(gt=0)]
-    """Share of device memory that the engine uses."""
-    activation_reserve: Bytes
-    """Memory kept for activations, graphs and buffers, per device."""
-    host_time_per_step: Duration
-    host_time_per_sequence: Duration
-    host_time_per_draft_pass: Duration
-    host_time_per_verified_row: Duration
-    """Logits, sampling and bookkeeping per verified token row."""

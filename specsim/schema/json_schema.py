@@ -6,7 +6,8 @@ import json
 
 from pydantic import BaseModel
 
-from specsim.schema.hardware import Device, Engine
+from specsim.schema.engine import Engine
+from specsim.schema.hardware import Device
 from specsim.schema.scenario import Scenario
 
 MODELS: dict[str, type[BaseModel]] = {"scenario": Scenario, "device": Device, "engine": Engine}

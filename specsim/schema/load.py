@@ -11,11 +11,12 @@ from pydantic import BaseModel, ValidationError
 
 from specsim.errors import InputError, Problem
 from specsim.schema import catalogue, checks, documents, layers, problems
-from specsim.schema.hardware import Device, Engine
+from specsim.schema.engine import Engine
+from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig, quantisation_of
 from specsim.schema.quantisation import UNQUANTISED, Quantisation, stated
 from specsim.schema.scenario import Scenario
-from specsim.schema.speculation import MedusaHeads, MTPLayers
+from specsim.schema.speculation import MedusaHeads, MTPLayers, NgramLookup
 
 Model = TypeVar("Model", bound=BaseModel)
 Result = TypeVar("Result")
@@ -29,7 +30,8 @@ class Inputs:
     Attributes:
         scenario: the resolved scenario: extends and overrides applied, defaults filled in.
         device, engine, target: what its names refer to.
-        drafter: the drafter's own model; of MTP layers the target's, of Medusa heads the target itself.
+        drafter: the drafter's own model; of MTP layers the target's, of Medusa heads the target itself; None where
+            drafts are looked up.
         lengths_file: the quantile table or trace, where the workload refers to one.
         files: every file read, by what it was read for.
     """
@@ -38,7 +40,7 @@ class Inputs:
     device: Device
     engine: Engine
     target: ModelConfig
-    drafter: ModelConfig
+    drafter: ModelConfig | None
     lengths_file: Path | None
     files: dict[str, Path]
 
@@ -54,6 +56,8 @@ class Inputs:
     def drafter_quantisation(self) -> Quantisation:
         """Formats of the drafter's weights; an MTP layer's are its target's unless the scenario says otherwise."""
         drafter = self.scenario.speculation.drafter
+        if isinstance(drafter, NgramLookup) or self.drafter is None:
+            return UNQUANTISED  # there are none
         if drafter.weight_format is not None:
             return stated(drafter.weight_format, "all")
         if isinstance(drafter, MTPLayers):
@@ -110,17 +114,17 @@ def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
     drafter = gathered.attempt(_read, ModelConfig, files.get("drafter"))
     if scenario and target and not drafter:
         drafter = _within_target(scenario, target)
-    if scenario and device and target and drafter:
+    if scenario and device and target and (drafter or isinstance(scenario.speculation.drafter, NgramLookup)):
         found = checks.contradictions(scenario, device, target, drafter)
         gathered.problems.extend(Problem(place.of(p.path), p.path, p.value, p.remedy) for p in found)
-    if gathered.problems or not (scenario and device and engine and target and drafter):
+    if gathered.problems or not (scenario and device and engine and target):
         raise InputError(dict.fromkeys(gathered.problems))
     all_files = {"scenario": path} | {f"extends {file.stem}": file for file in scenario_files[1:]} | files
     return Inputs(scenario, device, engine, target, drafter, files.get("lengths") or files.get("trace"), all_files)
 
 
 def _within_target(scenario: Scenario, target: ModelConfig) -> ModelConfig | None:
-    """The model of a drafter that is part of the target or has its dimensions; None for those with a file."""
+    """The model of a drafter that is part of the target or has its dimensions; None for all others."""
     drafter = scenario.speculation.drafter
     if isinstance(drafter, MTPLayers):
         return target.mtp_model if target.num_mtp_layers else target

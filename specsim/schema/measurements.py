@@ -62,7 +62,7 @@ class Setting(Input):
     use_model: str = ""
     """The target's config.json, by catalogue name or path; empty: the one of --scenario."""
     use_drafter: str = ""
-    """The value of `speculation.drafter` in a scenario, such as `{kind: ngram}`; empty: the one of --scenario."""
+    """The value of `speculation.drafter` in a scenario, such as `{kind: mtp}`; empty: the one of --scenario."""
     notes: str = ""
     """Anything else a reader must know."""
 

@@ -9,17 +9,23 @@ from specsim.schema.architecture import MLP, Attention, Experts, LatentAttention
 from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig
 from specsim.schema.scenario import Deployment, Scenario
+from specsim.schema.speculation import NgramLookup
 
 
-def contradictions(scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig) -> Iterator[Problem]:
+def contradictions(
+    scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig | None
+) -> Iterator[Problem]:
     """What does not divide, has no link or is not there to be spread."""
-    deployment, draft_group = scenario.deployment, scenario.speculation.drafter.tensor_parallel
+    deployment, drafting = scenario.deployment, scenario.speculation.drafter
     group, path = deployment.tensor_parallel, "deployment.tensor_parallel"
     yield from _devices(deployment, device)
     yield from _experts(deployment, target)
     yield from _stages(deployment, device, target)
     yield from _shares(path, group, deployment.expert_parallel, target, "the target")
-    if draft_group in (None, group):
+    if drafter is None or isinstance(drafting, NgramLookup):
+        return
+    draft_group = drafting.tensor_parallel
+    if draft_group is None or draft_group == group:
         yield from _shares(path, group, deployment.expert_parallel, drafter, "the drafter")
         return
     path = "speculation.drafter.tensor_parallel"

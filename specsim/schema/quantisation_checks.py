@@ -9,10 +9,12 @@ from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig, quantisation_of
 from specsim.schema.quantisation import UNQUANTISED, Matrices, Quantisation, formats, stated
 from specsim.schema.scenario import Scenario
-from specsim.schema.speculation import MedusaHeads, MTPLayers
+from specsim.schema.speculation import MedusaHeads, MTPLayers, NgramLookup
 
 
-def contradictions(scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig) -> Iterator[Problem]:
+def contradictions(
+    scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig | None
+) -> Iterator[Problem]:
     """Formats stated twice and differently, and formats that the device has no tensor cores for."""
     deployment, drafting = scenario.deployment, scenario.speculation.drafter
     path, matrices = "deployment.weight_format", deployment.quantised_matrices
@@ -21,6 +23,8 @@ def contradictions(scenario: Scenario, device: Device, target: ModelConfig, draf
         yield Problem("", "deployment.quantised_matrices", repr(matrices), remedy)
     yield from _stated_twice(path, deployment.weight_format, matrices, target, "the target")
     yield from _lacking(path, _resolved(deployment.weight_format, matrices, target), deployment.weight_format, device)
+    if drafter is None or isinstance(drafting, NgramLookup):
+        return
     path, form = "speculation.drafter.weight_format", drafting.weight_format
     own = not isinstance(drafting, MTPLayers | MedusaHeads)
     if own:

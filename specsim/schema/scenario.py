@@ -11,6 +11,8 @@ from specsim.schema.quantisation import Matrices, WeightFormat
 from specsim.schema.speculation import Speculation
 from specsim.schema.workload import SLO, Workload
 
+DRAFT_LENGTHS = (1, 2, 3, 4, 5)
+
 
 class Deployment(Input):
     """Which model runs where, under which engine."""
@@ -46,8 +48,9 @@ class Curve(Input):
 
     batches: AscendingBatches = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
     """Concurrent requests."""
-    num_draft_tokens: AscendingDraftLengths = (1, 2, 3, 4, 5)
-    """Draft lengths compared with no speculation."""
+    num_draft_tokens: AscendingDraftLengths | None = None
+    """Draft lengths compared with no speculation; with a tree, numbers of its levels. Unless stated 1 to 5, as far as
+    the tree has levels, Medusa has heads or a block has tokens."""
     replications: Annotated[int, Field(ge=2, strict=True)] = 6
     """Independent repetitions; each pairs all draft lengths on the same requests and the same luck."""
     requests_per_slot: Annotated[int, Field(ge=3, strict=True)] = 4
@@ -80,4 +83,5 @@ class Scenario(Input):
     @property
     def compared_draft_lengths(self) -> tuple[int, ...]:
         """The draft lengths of the curve: those it names, and the policy's own."""
-        return tuple(sorted({*self.curve.num_draft_tokens, self.speculation.policy.num_draft_tokens} - {0}))
+        named = self.curve.num_draft_tokens or DRAFT_LENGTHS[: self.speculation.longest_draft]
+        return tuple(sorted({*named, self.speculation.policy.num_draft_tokens} - {0}))

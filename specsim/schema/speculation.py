@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from specsim.schema.acceptance import Acceptance
-from specsim.schema.base import Count, Input, Number
+from specsim.schema.base import Count, Duration, Input, Number
 from specsim.schema.quantisation import WeightFormat
+from specsim.schema.tree import Tree
 
 
 class _Loaded(Input):
@@ -70,7 +71,26 @@ class BlockParallelHead(_Loaded):
     """Layers of the target whose hidden states are fused (5 in DFlash's published heads)."""
 
 
-Drafter = Annotated[DraftModel | EagleHead | MTPLayers | MedusaHeads | BlockParallelHead, Field(discriminator="kind")]
+class NgramLookup(Input):
+    """Drafts looked up in the text so far: vLLM's n-gram (prompt lookup) or suffix decoding. No model, no passes.
+
+    A draft of the policy's length is taken to be found at every step. Where the acceptance stated counts steps that
+    find nothing as ones that accept nothing, these are charged for the verifying that they would have been spared.
+    """
+
+    kind: Literal["ngram"]
+    host_time_per_step: Duration
+    """Host time of looking drafts up, for a step; no published figure was found, so measure it (0 us to leave it
+    out)."""
+    host_time_per_sequence: Duration
+    """Host time of looking drafts up, for each sequence of a step that drafts; likewise."""
+    source: str = ""
+    """Where the times come from; printed with the result."""
+
+
+ModelDrafter = DraftModel | EagleHead | MTPLayers | MedusaHeads | BlockParallelHead
+"""The drafters that run passes of a model."""
+Drafter = Annotated[ModelDrafter | NgramLookup, Field(discriminator="kind")]
 
 
 class StaticPolicy(Input):
@@ -78,16 +98,23 @@ class StaticPolicy(Input):
 
     kind: Literal["static"] = "static"
     num_draft_tokens: Annotated[int, Field(ge=0, le=64, strict=True)]
-    """Draft tokens per verify (vLLM's num_speculative_tokens; SGLang's num_draft_tokens is one more)."""
+    """Draft tokens per verify (vLLM's num_speculative_tokens; SGLang's num_draft_tokens is one more). With a tree, how
+    many of its levels are drafted; each is a position, with as many draft tokens as the level has nodes."""
 
 
 class Speculation(Input):
     """The speculative-decoding set-up."""
 
     drafter: Drafter
-    verifier: Literal["token", "block", "greedy"] = "token"
+    drafts: Literal["sampled", "argmax"] | None = None
+    """How the drafts of a chain are made. sampled, unless stated: drawn from the drafter's distribution; argmax: its
+    most likely tokens, as vLLM does for EAGLE heads by default, and each is accepted with the target's probability for
+    it. What n-grams look up counts as argmax; of trees, siblings says it."""
+    verifier: Literal["token", "block", "tree", "greedy"] = "token"
     """token: lossless rejection sampling, token by token; block: the longest part that passes, lossless too and longer;
-    greedy: accept while the draft is the target's argmax."""
+    tree: several candidates per position, lossless too; greedy: accept while the draft is the target's argmax."""
+    tree: Tree | None = None
+    """The tree that is drafted; with 'verifier: tree' and with no other."""
     acceptance: Acceptance
     """There is no default: acceptance depends on drafter, domain and temperature, and has to be measured."""
     policy: StaticPolicy
@@ -103,7 +130,57 @@ class Speculation(Input):
             )
         return self
 
+    @model_validator(mode="after")
+    def _drafts_are_made_in_one_way(self) -> Speculation:
+        looked_up = isinstance(self.drafter, NgramLookup)
+        if looked_up and self.drafts == "sampled":
+            raise ValueError("what n-grams look up is not sampled; leave 'drafts' out")
+        if self.tree and self.drafts:
+            raise ValueError("how the nodes of a tree are made is said by 'siblings'; leave 'drafts' out")
+        if self.tree and looked_up and self.tree.siblings != "one_hot":
+            raise ValueError("what n-grams look up is not sampled; write 'siblings: one_hot'")
+        return self
+
+    @model_validator(mode="after")
+    def _trees_have_their_verifier(self) -> Speculation:
+        if self.verifier == "tree" and self.tree is None:
+            raise ValueError(
+                "the tree verifier needs the tree's shape; add for example 'tree: {branching: [4, 2, 1], siblings: "
+                "without_replacement}'"
+            )
+        if self.verifier != "tree" and self.tree is not None:
+            raise ValueError(
+                f"the {self.verifier} verifier takes chains; write 'verifier: tree', or take the tree out ('tree: "
+                "null' where it comes from a scenario that this one extends)"
+            )
+        if self.tree and isinstance(self.drafter, BlockParallelHead):
+            raise ValueError(
+                "a block-parallel head drafts one token for each position of its block, which is a chain; write "
+                "'verifier: token' or 'verifier: block' and take the tree out, or use another drafter"
+            )
+        if self.tree and self.temperature == 0 and self.tree.siblings != "one_hot":
+            raise ValueError(
+                "at temperature 0 nothing is drawn, so the siblings of a tree are the most likely tokens; write "
+                "'siblings: one_hot'"
+            )
+        return self
+
     @property
-    def rule(self) -> Literal["token", "block", "greedy"]:
-        """The verifier that runs: at temperature 0 every rule reduces to the greedy one."""
-        return "greedy" if self.temperature == 0 else self.verifier
+    def sampled(self) -> bool:
+        """Whether the drafts of a chain are drawn from a distribution of the drafter's."""
+        return self.drafts != "argmax" and not isinstance(self.drafter, NgramLookup)
+
+    @property
+    def longest_draft(self) -> int | None:
+        """For how many positions drafter and tree can draft; None where it is for any number."""
+        limits = [self.tree.num_levels] if self.tree else []
+        if isinstance(self.drafter, MedusaHeads):
+            limits.append(self.drafter.num_heads)
+        if isinstance(self.drafter, BlockParallelHead):
+            limits.append(self.drafter.block_size)
+        return min(limits, default=None)
+
+    @property
+    def rule(self) -> Literal["token", "block", "tree", "greedy"]:
+        """The verifier that runs: at temperature 0 the rules for chains reduce to the greedy one."""
+        return "greedy" if self.temperature == 0 and self.verifier != "tree" else self.verifier

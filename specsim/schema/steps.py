@@ -11,6 +11,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
+from specsim.forward import Mode
 from specsim.schema.measurements import Positive, Setting, Whole, listed
 from specsim.schema.tables import Contradiction, read_rows, refuse_contradictions
 
@@ -24,8 +25,8 @@ class Step(Setting):
     """Whether calibration may see the step."""
     measured: Literal["step", "forward"]
     """step: the engine's whole step, drafting and host included; forward: the target's pass on the device."""
-    mode: Literal["graph", "eager"]
-    """graph: replayed as one CUDA graph; eager: launched kernel by kernel."""
+    mode: Mode
+    """graph: replayed as one CUDA graph; piecewise: all but attention replayed; eager: launched kernel by kernel."""
     requests: Whole
     """Requests in the step."""
     query_tokens: PerRequest

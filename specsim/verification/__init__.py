@@ -14,6 +14,7 @@ from specsim.verification.greedy import verify_greedy
 from specsim.verification.processors import LazyTable, Processors, process
 from specsim.verification.row_form import verify_rows
 from specsim.verification.tree import verify_tree
+from specsim.verification.tree_expected import mean_tree_tokens, node_acceptance
 from specsim.verification.vocabulary import VocabularyMap
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ __all__ = [
     "detectable_total_variation",
     "keeping_probability",
     "mean_tokens",
+    "mean_tree_tokens",
+    "node_acceptance",
     "process",
     "prove",
     "verify_block",

@@ -13,6 +13,7 @@ import numpy as np
 
 from specsim.verification.arrays import Bools, ChainVerifier, Emitted, Floats, Ints, RuleName
 from specsim.verification.cells import block_cells, token_cells
+from specsim.verification.context_acceptance import context_acceptance_error, context_acceptance_limit
 from specsim.verification.edges import edge_errors
 from specsim.verification.exact import exact_law_errors, exact_one_hot_errors
 from specsim.verification.losslessness import (
@@ -36,6 +37,8 @@ JOINT = "joint law, chi-square (63 df)"
 JOINT_ONE_HOT = "joint law of one-hot drafts, chi-square (63 df)"
 TOKENS = "tokens per round, standard errors"
 TOKENS_ONE_HOT = "tokens per round of one-hot drafts, standard errors"
+ACCEPTANCE = "acceptance by context, standard errors (5 contexts)"
+ACCEPTANCE_ONE_HOT = "acceptance of one-hot drafts by context, standard errors (5 contexts)"
 
 NUM_ROWS_BY_LOOPS = 2_000
 _CELLS = {"token": token_cells, "block": block_cells}
@@ -63,10 +66,12 @@ class Trial:
     Attributes:
         statistic: of a verifier that claims to follow a rule; larger is worse.
         limit: the largest number that passes.
+        rules: which rules it holds for.
     """
 
     statistic: Callable[[ChainVerifier, RuleName, Setting], float]
     limit: Callable[[], float] = float  # which is 0.0
+    rules: tuple[RuleName, ...] = ("token", "block")
 
 
 def unsampled(verify: ChainVerifier) -> ChainVerifier:
@@ -102,6 +107,16 @@ def law_and_tokens(verify: ChainVerifier, rule: RuleName, setting: Setting) -> t
 def one_hot_law_and_tokens(verify: ChainVerifier, rule: RuleName, setting: Setting) -> tuple[float, float]:
     """The same for drafts that were not sampled."""
     return law_and_tokens(unsampled(verify), rule, setting._replace(pair=one_hot_drafter(setting.pair)))
+
+
+def acceptance_by_context(verify: ChainVerifier, _: RuleName, setting: Setting) -> float:
+    """Standard errors of the acceptance of drafts, in the context where it is farthest from the overlap."""
+    return context_acceptance_error(verify, setting.pair, setting.num_sequences, setting.rng)
+
+
+def one_hot_acceptance_by_context(verify: ChainVerifier, rule: RuleName, setting: Setting) -> float:
+    """The same for drafts that were not sampled."""
+    return acceptance_by_context(unsampled(verify), rule, setting._replace(pair=one_hot_drafter(setting.pair)))
 
 
 def loop_differences(verify: ChainVerifier, rule: RuleName, rng: np.random.Generator) -> int:
@@ -146,4 +161,7 @@ TRIALS = {
     JOINT_ONE_HOT: Trial(lambda *given: one_hot_law_and_tokens(*given)[0], joint_chi_square_limit),
     TOKENS: Trial(lambda *given: law_and_tokens(*given)[1], lambda: COUNT_STANDARD_ERRORS),
     TOKENS_ONE_HOT: Trial(lambda *given: one_hot_law_and_tokens(*given)[1], lambda: COUNT_STANDARD_ERRORS),
+    # a block passes as a whole, so its drafts have no acceptance of their own
+    ACCEPTANCE: Trial(acceptance_by_context, context_acceptance_limit, rules=("token",)),
+    ACCEPTANCE_ONE_HOT: Trial(one_hot_acceptance_by_context, context_acceptance_limit, rules=("token",)),
 }

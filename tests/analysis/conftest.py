@@ -53,6 +53,7 @@ def run() -> RunRecords:
         step=ints(0, 0, 1, 1, 2, 2, 3, 3),
         request=ints(0, 1, 0, 1, 0, 1, 0, 2),
         num_draft=ints(0, 0, 2, 2, 2, 2, 2, 0),
+        num_nodes=ints(0, 0, 2, 2, 2, 2, 2, 0),
         num_accepted=ints(0, 0, 2, 0, 1, 2, 0, 0),
         num_emitted=ints(1, 1, 3, 1, 2, 1, 1, 1),
         from_prompt=np.array([True, True, False, False, False, False, False, True]),

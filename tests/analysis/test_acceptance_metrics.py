@@ -65,7 +65,7 @@ def simulate(rng, outputs):
             left -= emitted
             rows.append((len(rows), request, GAMMA, accepted, emitted))
     step, request, drafted, accepted, emitted = np.array(rows).T
-    return RoundRecords(step, request, drafted, accepted, emitted, np.zeros(len(rows), dtype=bool))
+    return RoundRecords(step, request, drafted, drafted, accepted, emitted, np.zeros(len(rows), dtype=bool))
 
 
 def test_untouched_rounds_agree_with_the_closed_form_and_touched_ones_fall_short():

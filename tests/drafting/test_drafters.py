@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specsim.drafting.drafters import PromptWork, catch_up_tokens, draft_passes
+from specsim.drafting.shape import chain, tree
 from specsim.forward import Pass, attended
 from specsim.schema.speculation import BlockParallelHead, DraftModel, EagleHead, MedusaHeads, MTPLayers
 
@@ -23,7 +24,8 @@ def ints(*values):
 
 
 def passes(drafter, num_draft, catch_up, context, **prompts):
-    return list(draft_passes(drafter, ints(*num_draft), ints(*catch_up), ints(*context), PromptWork(**prompts)))
+    rows = ints(*num_draft), ints(*catch_up), ints(*context)
+    return list(draft_passes(drafter, chain(8), *rows, PromptWork(**prompts)))
 
 
 def test_what_a_causal_mask_lets_queries_attend_to():
@@ -75,21 +77,42 @@ def test_prompt_chunks_join_the_first_pass_without_logits():
 
 
 def test_a_draft_model_has_computed_all_but_what_the_verifier_added():
-    num_accepted, num_draft = ints(0, 2, 3, 0), ints(3, 3, 3, 0)
     # only where every draft survived had the last of them never been an input
-    assert catch_up_tokens(DRAFT_MODEL, num_accepted, num_draft).tolist() == [1, 1, 2, 1]
+    every_draft_survived = np.array([False, False, True, False])
+    assert catch_up_tokens(DRAFT_MODEL, ints(0, 2, 3, 0), every_draft_survived).tolist() == [1, 1, 2, 1]
 
 
 @pytest.mark.parametrize("drafter", [EAGLE, EAGLE3, MTP, BLOCK])
 def test_what_reads_the_targets_states_takes_in_the_whole_round(drafter):
-    assert catch_up_tokens(drafter, ints(0, 2, 3, 0), ints(3, 3, 3, 0)).tolist() == [1, 3, 4, 1]
+    every_draft_survived = np.array([False, False, True, False])
+    assert catch_up_tokens(drafter, ints(0, 2, 3, 0), every_draft_survived).tolist() == [1, 3, 4, 1]
+
+
+TREE = tree([[3], [2, 1, 0], [1, 1, 2]])
+
+
+@pytest.mark.parametrize(("drafter", "fused"), [(DRAFT_MODEL, 0), (EAGLE, 0), (MTP, 0), (EAGLE3, 3)])
+def test_a_tree_runs_a_pass_for_each_level_over_the_nodes_that_have_children(drafter, fused):
+    rows = ints(3, 2), ints(1, 2), ints(10, 20)
+    assert list(draft_passes(drafter, TREE, *rows)) == [
+        # all three candidates come from the logits of the newest token
+        Pass(tokens=3, logit_rows=2, sequences=2, context_tokens=30, query_context=10 + 19 + 20, fused_tokens=fused),
+        # two of them have children; each sees the context and itself, and the entries of both are read
+        Pass(tokens=4, logit_rows=4, sequences=2, context_tokens=12 + 22, query_context=2 * 11 + 2 * 21),
+        # of the second level all three, for the one request that wants a third; each sees one ancestor and itself
+        Pass(tokens=3, logit_rows=3, sequences=1, context_tokens=10 + 2 + 3, query_context=3 * 12),
+    ]
+
+
+def test_the_candidates_of_a_medusa_tree_come_from_one_pass():
+    assert list(draft_passes(MEDUSA, TREE, ints(3, 2), ints(1, 1), ints(10, 20))) == [Pass(2, 2, 2, 0, 0)]
 
 
 def test_medusa_heads_run_once_without_a_cache_and_take_in_no_prompt():
     chunk = {"tokens": 64, "sequences": 1, "context_tokens": 100, "query_context": attended(64, 100)}
     assert passes(MEDUSA, (3, 0, 1), (4, 1, 2), (10, 20, 30), **chunk) == [Pass(2, 2, 2, 0, 0)]
     assert passes(MEDUSA, (), (), (), **chunk) == []
-    assert catch_up_tokens(MEDUSA, ints(0, 3), ints(3, 3)).tolist() == [1, 1]
+    assert catch_up_tokens(MEDUSA, ints(0, 3), np.array([False, True])).tolist() == [1, 1]
 
 
 def test_a_block_is_computed_in_one_pass_and_sees_itself_whole():

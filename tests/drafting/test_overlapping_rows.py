@@ -87,3 +87,17 @@ def test_rows_handed_out_do_not_depend_on_the_batch():
     one, many = source.score(np.zeros((1, 2), dtype=int)), source.score(np.zeros((5, 1), dtype=int))
     for small, large in zip(one, many, strict=True):
         np.testing.assert_array_equal(small[0, : large.shape[1]], large[4])
+
+
+@pytest.mark.parametrize("vocabulary", [2, 5, 32])
+def test_drafts_that_are_chosen_have_exactly_the_probability_stated(vocabulary):
+    conditional = [0.7, 0.0, 1.0, 0.3]
+    chosen = PositionAcceptance(conditional, vocabulary, stream(3, "distributions"), sampled=False)
+    draft = chosen.propose(stream(5, "drafts").random((10, 4)))
+    q, p = chosen.score(draft)
+    assert q is None
+    assert (draft == draft[0]).all()
+    drawn, _ = PositionAcceptance(conditional, vocabulary, stream(3, "distributions")).score(draft)
+    np.testing.assert_array_equal(draft[0], drawn[0].argmax(axis=1))
+    np.testing.assert_array_equal(p[0, np.arange(4), draft[0]], conditional)
+    np.testing.assert_allclose(p.sum(axis=2), 1, rtol=1e-14)

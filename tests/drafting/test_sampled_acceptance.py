@@ -17,11 +17,11 @@ PROFILES = {
 }
 
 
-def sampled(conditional, *, greedy, num_draft=None, vocabulary=32, seed=11):
+def sampled(conditional, *, greedy, num_draft=None, vocabulary=32, seed=11, argmax=False):
     """Accepted drafts per row of a large batch."""
     longest = len(conditional)
     rng = stream(seed, "sampled acceptance")
-    source = PositionAcceptance(conditional, vocabulary, stream(seed, "distributions"))
+    source = PositionAcceptance(conditional, vocabulary, stream(seed, "distributions"), sampled=not argmax)
     draft = source.propose(rng.random((ROWS, longest)))
     num_draft = np.full(ROWS, longest) if num_draft is None else num_draft
     if greedy:
@@ -37,11 +37,11 @@ def assert_bernoulli(successes, trials, probability):
     assert abs(successes - trials * probability) <= 4 * standard_error
 
 
-@pytest.mark.parametrize("greedy", [False, True], ids=["token", "greedy"])
+@pytest.mark.parametrize(("greedy", "argmax"), [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("profile", PROFILES)
-def test_each_position_is_accepted_as_often_as_stated(profile, greedy):
+def test_each_position_is_accepted_as_often_as_stated(profile, greedy, argmax):
     conditional = PROFILES[profile]
-    accepted = sampled(conditional, greedy=greedy)
+    accepted = sampled(conditional, greedy=greedy, argmax=argmax)
     for position, alpha in enumerate(conditional):
         assert_bernoulli((accepted > position).sum(), (accepted >= position).sum(), alpha)
 

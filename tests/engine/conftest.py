@@ -7,25 +7,31 @@ import pytest
 
 from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.shape import chain, tree
+from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.replica import Serving
 from specsim.engine.speculator import Speculator
+from specsim.engine.tree_speculator import TreeSpeculator
 from specsim.policies.static import Static
 from specsim.rng import stream
 from specsim.schema.speculation import EagleHead
 from specsim.workload.lengths import Lengths
 
 EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")
+CHILDREN = ((3,), (2, 1, 0), (1, 1, 2), (1, 0, 1, 1))
+"""3, 3, 4 and 3 nodes; wider where better candidates are."""
 
 
 class PlainCost:
     """A step takes 1 s, 1/64 s more for each token and 1/4 s for each draft pass; remembers what it was asked."""
 
     def __init__(self):
-        self.asked = []
+        self.asked, self.lookups = [], []
 
-    def price(self, target_pass, draft_passes=()):
+    def price(self, target_pass, draft_passes=(), num_lookups=0):
         draft_passes = list(draft_passes)
         self.asked.append((target_pass, draft_passes))
+        self.lookups.append(num_lookups)
         return StepTime(1.0, 0.0, target_pass.tokens / 64, 0.0, 0.0, len(draft_passes) / 4, 0.0)
 
 
@@ -35,8 +41,20 @@ class ConstantCost:
     def __init__(self, seconds):
         self.seconds = seconds
 
-    def price(self, target_pass, draft_passes=()):
+    def price(self, target_pass, draft_passes=(), num_lookups=0):
         return StepTime(self.seconds, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def make_speculator(shape, conditional, rule, **streams):
+    """Of a chain's rule, such as 'token' or 'token argmax', or of 'tree' and its siblings, such as 'tree one_hot'."""
+    rng = stream(streams["seed"], "distributions")
+    if not rule.startswith("tree"):
+        rule, *argmax = rule.split()
+        source = PositionAcceptance(conditional, 8, rng, sampled=not argmax)
+        return Speculator(source, rule=rule, max_draft_tokens=shape.num_levels, **streams)
+    siblings = rule.split()[1]
+    source = TreeAcceptance(conditional, shape, siblings=siblings, greedy="greedy" in rule, vocabulary=8, rng=rng)
+    return TreeSpeculator(source, shape, **streams)
 
 
 def make_serving(
@@ -49,21 +67,24 @@ def make_serving(
     kv_tokens=1_000_000,
     decode_only=False,
     drafter=EAGLE3,
+    looks_up=False,
     rule="token",
+    children=CHILDREN,
     seed=1,
     replication=0,
     cost=None,
 ) -> Serving:
     """How a replica serves; drafts are as long as the profile unless a policy says otherwise."""
     longest = len(conditional)
-    speculator = Speculator(
-        PositionAcceptance(conditional, 8, stream(seed, "distributions")),
-        rule=rule,
+    shape = tree(children[:longest]) if rule.startswith("tree") else chain(longest)
+    speculator = make_speculator(
+        shape,
+        conditional,
+        rule,
         seed=seed,
         replication=replication,
         num_slots=min(max_num_seqs, len(lengths.prompt)),
         num_positions=int(lengths.output.max()) + longest,
-        max_draft_tokens=longest,
     )
     return Serving(
         max_num_seqs=max_num_seqs,
@@ -72,8 +93,9 @@ def make_serving(
         decode_only=decode_only,
         cost=cost or PlainCost(),
         drafter=drafter if longest else None,
+        looks_up=looks_up,
         policy=policy or Static(longest),
-        max_draft_tokens=longest,
+        shape=shape,
         speculator=speculator,
     )
 

@@ -6,18 +6,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.shape import chain, tree
+from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.run import serve_closed_loop
 from specsim.engine.speculator import Speculator
-from specsim.rng import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, request_uniforms, round_uniforms, stream
-from specsim.verification import verify_block, verify_chain
+from specsim.engine.tree_speculator import TreeSpeculator
+from specsim.rng import (
+    LANE_ACCEPT,
+    LANE_DRAFT,
+    LANE_FINAL,
+    request_uniforms,
+    round_uniforms,
+    sibling_uniforms,
+    stream,
+)
+from specsim.verification import verify_block, verify_chain, verify_tree
 
 POSITIONS, LONGEST = 40, 4
-RULES = ["token", "block", "greedy"]
+CHAINS = ["token", "block", "greedy", "token argmax"]
+TREES = ["tree with_replacement", "tree without_replacement", "tree one_hot", "tree one_hot greedy"]
+RULES = CHAINS + TREES
+CHILDREN = ((3,), (2, 1, 0), (1, 1, 2), (1, 0, 1, 1))
 
 
-def make_speculator(num_slots, *, rule="token", num_positions=POSITIONS, longest=LONGEST, source=None):
+def make_speculator(num_slots, *, rule="token", num_positions=POSITIONS, longest=LONGEST, source=None, shape=None):
+    if rule.startswith("tree"):
+        shape = shape or tree(CHILDREN)
+        streams = {"seed": 1, "replication": 0, "num_slots": num_slots, "num_positions": num_positions}
+        return TreeSpeculator(source or tree_source(rule, shape), shape, **streams)
+    rule, *argmax = rule.split()
     return Speculator(
-        source or PositionAcceptance([0.7] * longest, 8, stream(1, "distributions")),
+        source or PositionAcceptance([0.7] * longest, 8, stream(1, "distributions"), sampled=not argmax),
         rule=rule,
         seed=1,
         replication=0,
@@ -27,9 +46,17 @@ def make_speculator(num_slots, *, rule="token", num_positions=POSITIONS, longest
     )
 
 
+def tree_source(rule, shape):
+    _, siblings, *greedy = rule.split()
+    rng = stream(1, "distributions")
+    return TreeAcceptance(
+        [0.7] * shape.num_levels, shape, siblings=siblings, greedy=bool(greedy), vocabulary=8, rng=rng
+    )
+
+
 def verified(speculator, rows):
     requests, positions, num_draft = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
-    return speculator.verify(requests, positions, num_draft).tolist()
+    return speculator.verify(requests, positions, num_draft).num_out.tolist()
 
 
 @settings(deadline=None)
@@ -95,6 +122,65 @@ def test_a_round_of_the_block_rule_reads_the_uniforms_of_its_own_start():
         counts += num_out.tolist()
         assert verified(speculator, [(5, start, LONGEST)]) == num_out.tolist()
     assert len(set(counts)) > 2
+
+
+@pytest.mark.parametrize("rule", ["tree with_replacement", "tree without_replacement"])
+def test_a_round_of_trees_reads_the_uniforms_of_its_positions_and_siblings(rule):
+    shape = tree(CHILDREN)
+    source, speculator = tree_source(rule, shape), make_speculator(1, rule=rule)
+    speculator.admit(5)
+    final = request_uniforms(1, 0, 5, POSITIONS)[:, LANE_FINAL]
+    table = sibling_uniforms(1, 0, 5, POSITIONS, shape.width)
+    counts = []
+    for start in range(POSITIONS - LONGEST):
+        window = table[start : start + LONGEST]
+        token = source.propose(window[None, :, :, LANE_DRAFT])
+        trees = source.score_sampled(token)
+        accept = [window[level - 1, j, LANE_ACCEPT] for level, j in zip(shape.level, shape.sibling, strict=True)]
+        _, num_out, _ = verify_tree(
+            shape.parents[None],
+            token,
+            np.array([shape.max_nodes]),
+            *trees[:4],
+            siblings=trees.siblings,
+            accept_uniforms=np.array([accept]),
+            final_uniforms=final[start : start + 1],
+        )
+        counts += num_out.tolist()
+        assert verified(speculator, [(5, start, LONGEST)]) == num_out.tolist()
+    assert len(set(counts)) > 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "same"),
+    [("tree with_replacement", "token"), ("tree without_replacement", "token"), ("tree one_hot greedy", "greedy")],
+)
+def test_a_tree_without_forks_has_the_luck_of_a_chain(rule, same):
+    forkless, chains = make_speculator(1, rule=rule, shape=chain(LONGEST)), make_speculator(1, rule=same)
+    for speculator in (forkless, chains):
+        speculator.admit(0)
+    rows = [(0, position, LONGEST) for position in range(POSITIONS - LONGEST)]
+    assert [verified(forkless, [row]) for row in rows] == [verified(chains, [row]) for row in rows]
+
+
+def test_a_wider_table_of_siblings_begins_with_the_narrower_one():
+    narrow, wide = (sibling_uniforms(1, 0, 3, *size) for size in ((10, 2), (20, 5)))
+    np.testing.assert_array_equal(narrow, wide[:10, :2])
+    np.testing.assert_array_equal(wide[:, 0], request_uniforms(1, 0, 3, 20)[:, [LANE_DRAFT, LANE_ACCEPT]])
+
+
+@pytest.mark.parametrize("rule", TREES)
+def test_a_draft_is_new_to_the_drafter_where_none_was_drafted_after_it(rule):
+    """After level 2 every node has children, at levels 1 and 3 some, and after level 4 nothing was drafted."""
+    speculator = make_speculator(1, rule=rule)
+    speculator.admit(0)
+    seen = set()
+    for position in range(POSITIONS - LONGEST):
+        row = (np.array([value]) for value in (0, position, LONGEST))
+        num_out, last_is_new = speculator.verify(*row)
+        seen.add((int(num_out[0]) - 1, bool(last_is_new[0])))
+    assert seen <= {(0, False), (1, False), (1, True), (2, False), (3, False), (3, True), (4, True)}
+    assert {(1, False), (4, True)} <= seen
 
 
 def test_luck_of_blocks_does_not_depend_on_the_longest_draft():

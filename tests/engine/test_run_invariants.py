@@ -8,6 +8,16 @@ from hypothesis import strategies as st
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.policies.static import Static
 
+RULES = [
+    "token",
+    "block",
+    "greedy",
+    "token argmax",
+    "tree with_replacement",
+    "tree without_replacement",
+    "tree one_hot greedy",
+]
+MOST_NODES = 13
 SETTINGS = settings(max_examples=150, deadline=None)
 
 
@@ -16,14 +26,14 @@ def cases(draw):
     """Pairs of lengths and keyword arguments of ``serving``; limits are tight but every request can be served."""
     pairs = draw(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 12)), min_size=1, max_size=12))
     conditional = draw(st.lists(st.floats(0, 1), max_size=4))
-    longest = max(prompt + output for prompt, output in pairs) + len(conditional)
+    longest = max(prompt + output for prompt, output in pairs) + MOST_NODES
     return pairs, {
         "conditional": conditional,
         "max_num_seqs": draw(st.integers(1, 8)),
         "max_num_batched_tokens": draw(st.integers(1, 64)),
         "kv_tokens": longest + draw(st.integers(0, 100)),
         "decode_only": draw(st.booleans()),
-        "rule": draw(st.sampled_from(["token", "block", "greedy"])),
+        "rule": draw(st.sampled_from(RULES)),
         "seed": draw(st.integers(0, 1000)),
     }
 
@@ -109,12 +119,12 @@ def test_what_a_step_records_is_what_requests_saw(served, case, data):
     records, how = served(case, data)
     requests, steps, rounds = records.requests, records.steps, records.rounds
     present = running(records)
-    reserved = requests.prompt_tokens + requests.output_tokens + how.max_draft_tokens
+    reserved = requests.prompt_tokens + requests.output_tokens + how.shape.max_nodes
     np.testing.assert_array_equal(steps.num_running, present.sum(axis=1))
     np.testing.assert_array_equal(steps.kv_tokens, present @ reserved)
     verified, start = ~rounds.from_prompt, steps.start[:, None]
     np.testing.assert_array_equal(steps.num_decodes, np.bincount(rounds.step[verified], minlength=len(start)))
-    drafted = np.bincount(rounds.step, rounds.num_draft, minlength=len(start))
+    drafted = np.bincount(rounds.step, rounds.num_nodes, minlength=len(start))
     np.testing.assert_array_equal(steps.num_draft_tokens, drafted)
     # a request that arrives at the very instant a step begins may be just in time or just too late
     not_admitted = requests.admitted > start
@@ -130,7 +140,7 @@ def test_requests_are_admitted_in_order_of_arrival_and_as_soon_as_a_limit_allows
     assert (np.diff(requests.arrival) >= 0).all()
     assert (np.diff(requests.admitted) >= 0).all()
     tokens = steps.num_decodes + steps.num_draft_tokens + steps.num_prompt_tokens
-    reserved = requests.prompt_tokens + requests.output_tokens + how.max_draft_tokens
+    reserved = requests.prompt_tokens + requests.output_tokens + how.shape.max_nodes
     for step in np.flatnonzero(steps.num_waiting):
         head = int((requests.admitted <= steps.start[step]).sum())
         assert (
@@ -164,5 +174,7 @@ def test_when_the_budget_is_short_those_who_came_first_go_first(served, case, da
         first = np.flatnonzero(decoding[step])[: steps.num_decodes[step]]
         np.testing.assert_array_equal(rounds.request[verified], first)
         if isinstance(how.policy, Static):
-            # only the last to fit may lose drafts
-            assert (rounds.num_draft[verified[:-1]] == how.max_draft_tokens).all()
+            # whole drafts come before cut ones; a chain that is cut leaves nothing to those behind it
+            cut = rounds.num_draft[verified] < how.shape.num_levels
+            assert (np.diff(cut.astype(int)) >= 0).all()
+            assert how.shape.width > 1 or cut.sum() <= 1

@@ -5,23 +5,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from specsim.drafting.shape import chain, tree
 from specsim.engine.kv_cache import KVPool
 from specsim.engine.scheduler import fit_chunks, fit_decodes
 
+TREE = tree([[3], [2, 1, 0], [1, 1, 2], [1, 0, 1, 1], [2, 0, 0]])
 drafts = st.lists(st.integers(0, 5), max_size=12)
 budgets = st.integers(0, 60)
 
 
-def decodes_by_loop(num_draft, budget):
-    """Pairs (request, drafts): each request in turn takes a token of the budget for itself and one for each draft."""
+def decodes_by_loop(num_draft, budget, num_nodes=range(6)):
+    """Triples (request, levels, tokens): each request in turn takes a token of the budget, then whole levels."""
     scheduled = []
     for request, wanted in enumerate(num_draft):
-        taken = 0
-        for _ in range(1 + wanted):
-            if budget > 0:
-                budget, taken = budget - 1, taken + 1
-        if taken:
-            scheduled.append((request, taken - 1))
+        if budget <= 0:
+            break
+        levels = 0
+        while levels < wanted and 1 + num_nodes[levels + 1] <= budget:
+            levels += 1
+        budget -= 1 + num_nodes[levels]
+        scheduled.append((request, levels, num_nodes[levels]))
     return scheduled
 
 
@@ -36,17 +39,26 @@ def chunks_by_loop(remaining, budget):
     return chunks
 
 
+def fitted(requests, num_draft, budget, shape):
+    return fit_decodes(np.array(requests, dtype=np.int64), np.array(num_draft, dtype=np.int64), budget, shape.num_nodes)
+
+
+def rows(decodes):
+    return list(zip(*(column.tolist() for column in decodes), strict=True))
+
+
+@pytest.mark.parametrize("shape", [chain(5), TREE], ids=["chain", "tree"])
 @given(drafts, budgets)
-def test_decodes_are_those_of_the_loop(num_draft, budget):
-    requests = np.arange(len(num_draft))
-    fitted = fit_decodes(requests, np.array(num_draft, dtype=np.int64), budget)
-    assert list(zip(*(column.tolist() for column in fitted), strict=True)) == decodes_by_loop(num_draft, budget)
+def test_decodes_are_those_of_the_loop(shape, num_draft, budget):
+    found = fitted(range(len(num_draft)), num_draft, budget, shape)
+    assert rows(found) == decodes_by_loop(num_draft, budget, shape.num_nodes.tolist())
+    assert found.num_tokens == sum(1 + tokens for _, _, tokens in rows(found)) <= budget
 
 
 @given(drafts, budgets)
 def test_decodes_take_the_whole_budget_or_all_they_want(num_draft, budget):
-    fitted = fit_decodes(np.arange(len(num_draft)), np.array(num_draft, dtype=np.int64), budget)
-    assert fitted.num_tokens == min(budget, len(num_draft) + sum(num_draft))
+    found = fitted(range(len(num_draft)), num_draft, budget, chain(5))
+    assert found.num_tokens == min(budget, len(num_draft) + sum(num_draft))
 
 
 @given(st.lists(st.integers(1, 30), max_size=10), budgets)
@@ -59,8 +71,21 @@ def test_chunks_are_those_of_the_loop(remaining, budget):
     [(8, [(7, 3), (9, 3)]), (7, [(7, 3), (9, 2)]), (5, [(7, 3), (9, 0)]), (4, [(7, 3)]), (1, [(7, 0)]), (0, [])],
 )
 def test_drafts_are_cut_before_a_request_is_left_out(budget, scheduled):
-    fitted = fit_decodes(np.array([7, 9]), np.array([3, 3]), budget)
-    assert list(zip(*(column.tolist() for column in fitted), strict=True)) == scheduled
+    assert [row[:2] for row in rows(fitted([7, 9], [3, 3], budget, chain(3)))] == scheduled
+
+
+@pytest.mark.parametrize(
+    ("budget", "scheduled"),
+    [
+        (14, [(7, 2, 6), (9, 2, 6)]),
+        (13, [(7, 2, 6), (9, 1, 2)]),  # 6 tokens are left for the second: its root and a level of two, not two levels
+        (9, [(7, 2, 6), (9, 0, 0)]),
+        (6, [(7, 1, 2), (9, 1, 2)]),  # what a tree that is cut leaves over goes to the next
+        (4, [(7, 1, 2), (9, 0, 0)]),
+    ],
+)
+def test_trees_are_cut_by_whole_levels(budget, scheduled):
+    assert rows(fitted([7, 9], [2, 2], budget, tree([[2], [2, 2]]))) == scheduled
 
 
 @given(st.lists(st.integers(0, 20), max_size=20), st.integers(0, 60))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from specsim.analysis.acceptance import acceptance
 from specsim.engine.run import serve_closed_loop
 from specsim.forward import Pass, attended
 from specsim.schema.speculation import DraftModel, EagleHead
@@ -26,6 +27,35 @@ def test_one_request_from_prompt_to_end_by_hand(serving, lengths):
         # two tokens came out, so the head catches up with two
         (Pass(2, 2, 1, 14, 13 + 14), [Pass(2, 1, 1, 13, 12 + 13, fused_tokens=2)]),
     ]
+
+
+def test_a_tree_from_step_to_step_by_hand(serving, lengths):
+    """Two levels of 2 and 2 nodes, the second below the first child; all accepted, so 3 tokens a step out of 6."""
+    pairs = lengths((10, 6))
+    how = serving(pairs, conditional=(1.0, 1.0), rule="tree one_hot", children=((2,), (2, 0)), decode_only=True)
+    records = serve_closed_loop(how, pairs, 1)
+    assert how.cost.asked == [
+        # the root sees 10 entries, the first level one more each, the second two; 4 more are read than the context
+        (Pass(5, 5, 1, 14, 10 + 2 * 11 + 2 * 12), [Pass(1, 1, 1, 10, 10, fused_tokens=1), Pass(1, 1, 1, 11, 11)]),
+        (
+            Pass(5, 5, 1, 17, 13 + 2 * 14 + 2 * 15),
+            [Pass(3, 1, 1, 13, 11 + 12 + 13, fused_tokens=3), Pass(1, 1, 1, 14, 14)],
+        ),
+    ]
+    assert records.steps.num_draft_tokens.tolist() == [4, 4]
+    assert records.steps.kv_tokens.tolist() == [0, 10 + 6 + 4][1:] * 2
+    assert (records.rounds.num_draft.tolist(), records.rounds.num_nodes.tolist()) == ([2, 2], [4, 4])
+    assert acceptance(records.requests, records.rounds).wasted_draft_fraction == 0.5
+
+
+def test_a_draft_model_catches_up_with_leaves_that_were_accepted(serving, lengths):
+    """The only candidates are at the first level: a draft model computed none of them."""
+    pairs = lengths((10, 5))
+    how = serving(
+        pairs, conditional=(1.0,), rule="tree one_hot", children=((2,),), decode_only=True, drafter=DRAFT_MODEL
+    )
+    serve_closed_loop(how, pairs, 1)
+    assert [drafts[0].tokens for _, drafts in how.cost.asked] == [1, 2, 2]
 
 
 def test_decodes_and_prompt_chunks_share_a_step(serving, lengths):
@@ -88,7 +118,26 @@ def test_ragged_decodes_are_those_of_a_replay(serving, lengths, ragged_policy, d
     assert (records.rounds.num_draft == 0).any()
 
 
+def test_drafts_that_are_looked_up_cost_no_pass_but_a_look_for_each_request_that_drafts(
+    serving, lengths, ragged_policy
+):
+    pairs = lengths((30, 20), (5, 31), (17, 26))
+    how = serving(pairs, policy=ragged_policy(3), rule="token argmax", drafter=None, looks_up=True)
+    rounds = serve_closed_loop(how, pairs, 3).rounds
+    assert all(drafts == [] for _, drafts in how.cost.asked)
+    drafting = np.bincount(rounds.step, rounds.num_draft > 0, minlength=len(how.cost.asked))
+    np.testing.assert_array_equal(how.cost.lookups, drafting)
+    assert {0, 1, 2, 3} == set(how.cost.lookups)
+
+
 def test_without_drafts_no_draft_pass_is_priced(serving, lengths):
     how = serving(lengths((30, 20), (5, 31)), conditional=())
     serve_closed_loop(how, lengths((30, 20), (5, 31)), 2)
     assert all(drafts == [] for _, drafts in how.cost.asked)
+
+
+def test_the_pool_has_to_hold_all_nodes(serving, lengths):
+    pairs = lengths((10, 6), (10, 6))
+    how = serving(pairs, conditional=(1.0, 1.0), rule="tree one_hot", children=((2,), (2, 0)), kv_tokens=39)
+    records = serve_closed_loop(how, pairs, 2)
+    assert records.steps.num_running.max() == 1  # 2 · (10 + 6 + 4) tokens would be needed

@@ -5,10 +5,17 @@ import pytest
 
 import specsim.verification
 from specsim.engine.run import serve_closed_loop
-from specsim.verification import block, chain
+from specsim.verification import block, chain, tree
 
 PAIRS = [(30, 7), (5, 1), (90, 12), (1, 9), (64, 3)]
-VERIFIERS = {"token": "verify_chain", "block": "verify_block", "greedy": "verify_greedy"}
+VERIFIERS = {
+    "token": "verify_chain",
+    "block": "verify_block",
+    "greedy": "verify_greedy",
+    "token argmax": "verify_chain",
+    "block argmax": "verify_block",
+    **dict.fromkeys(["tree with_replacement", "tree without_replacement", "tree one_hot greedy"], "verify_tree"),
+}
 
 
 @pytest.fixture(params=VERIFIERS)
@@ -30,8 +37,8 @@ def calls(monkeypatch, rule):
         raise AssertionError("another verifier was called")
 
     monkeypatch.setattr(specsim.verification, VERIFIERS[rule], counted)
-    for other in VERIFIERS.keys() - {rule}:
-        monkeypatch.setattr(specsim.verification, VERIFIERS[other], forbidden)
+    for other in set(VERIFIERS.values()) - {VERIFIERS[rule]}:
+        monkeypatch.setattr(specsim.verification, other, forbidden)
     return seen
 
 
@@ -53,7 +60,7 @@ def test_one_call_per_step_with_decodes_and_none_otherwise(calls, rule, serving,
 def test_requests_receive_what_the_verifier_returned(calls, rule, serving, lengths):
     records = serve_closed_loop(serving(lengths(*PAIRS), rule=rule), lengths(*PAIRS), 3)
     rounds = records.rounds
-    returned = np.concatenate([num_out for _, _, (_, num_out) in calls])
+    returned = np.concatenate([result[1] for _, _, result in calls])
     verified = ~rounds.from_prompt
     np.testing.assert_array_equal(rounds.num_accepted[verified] + 1, returned)
     left = records.requests.output_tokens.copy()
@@ -67,8 +74,12 @@ def test_another_verifier_changes_what_requests_receive(monkeypatch, rule, servi
     """Nothing in the engine decides acceptance a second time: a stub that says otherwise is believed."""
 
     def stub(*args, **kwargs):
-        num_draft = args[-1]
-        return None, np.ones_like(num_draft) if accept == "none" else num_draft + 1
+        if rule.startswith("tree"):  # down the first children, which go three levels deep
+            num_draft = np.minimum(args[2], 3)
+            path = np.tile([0, 3, 6], (len(num_draft), 1))
+        else:
+            num_draft, path = args[-1], None
+        return None, np.ones_like(num_draft) if accept == "none" else num_draft + 1, path
 
     monkeypatch.setattr(specsim.verification, VERIFIERS[rule], stub)
     how = serving(lengths((5, 41), (9, 41)), conditional=(0.5, 0.5, 0.5), rule=rule, decode_only=True)
@@ -77,10 +88,20 @@ def test_another_verifier_changes_what_requests_receive(monkeypatch, rule, servi
     assert set(rounds.num_emitted.tolist()) == {tokens_per_round, 1}
 
 
-@pytest.mark.parametrize("rule", ["token", "block"], indirect=True)
+@pytest.mark.parametrize("rule", [rule for rule in VERIFIERS if rule.startswith("tree")], indirect=True)
+def test_the_tree_verifier_gets_real_distributions_and_valid_trees(calls, rule, serving, lengths):
+    serve_closed_loop(serving(lengths(*PAIRS), rule=rule), lengths(*PAIRS), 3)
+    for trees, given, result in calls:
+        for found, due in zip(tree.verify_tree(*trees, **given | {"validate": True}), result, strict=True):
+            np.testing.assert_array_equal(found, due)
+    assert {int(nodes.max()) for (_, _, nodes, *_), _, _ in calls} == {10}
+
+
+@pytest.mark.parametrize("rule", ["token", "block", "token argmax", "block argmax"], indirect=True)
 def test_the_verifier_gets_real_distributions_and_valid_drafts(calls, rule, serving, lengths):
-    genuine = {"token": chain.verify_chain, "block": block.verify_block}[rule]
+    genuine = {"token": chain.verify_chain, "block": block.verify_block}[rule.split()[0]]
     serve_closed_loop(serving(lengths(*PAIRS), rule=rule), lengths(*PAIRS), 3)
     for (draft, q, p, num_draft), uniforms, result in calls:
+        assert (q is None) == ("argmax" in rule)
         again = genuine(draft, q, p, num_draft, **uniforms | {"validate": True})
         np.testing.assert_array_equal(again[1], result[1])

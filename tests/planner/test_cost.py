@@ -84,5 +84,5 @@ def test_a_step_that_never_runs_is_refused_with_every_reason():
     with pytest.raises(InputError) as caught:
         step_costs(medusa, [2000], [0, 5], context=200_000)
     named = [problem.where for problem in caught.value.problems]
-    assert named == ["--batch", "--batch", "--context", "--num-draft-tokens"]
-    assert "there are 3 Medusa heads" in str(caught.value)
+    assert named == ["--num-draft-tokens", "--batch", "--context"]
+    assert "draft for 3 positions at most" in str(caught.value)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from specsim.costs.passes import PassCost, target_shape
+from specsim.costs.passes import PassCost
+from specsim.costs.shapes import target_shape
 from specsim.errors import InputError
 from specsim.forward import Pass, attended
 from specsim.planner.expected import decode_step, tokens_per_verify
@@ -42,6 +43,22 @@ def test_a_step_is_the_engines_decode_step(batch, k):
     drafts = {"use_drafter": EAGLE3, "num_draft_tokens": k, "acceptance_length": length} if k else {}
     row = step(requests=batch, query_tokens=(1 + k,), context=(500 + k,), **drafts)
     assert priced(row)[0].ms == pytest.approx(1e3 * decode_step(simulation, batch, k, 500).seconds, rel=1e-12)
+
+
+def test_looked_up_drafts_add_their_host_time_to_the_verify():
+    """A step of plain decoding with as many tokens, and what the row's drafter says of 16 lookups."""
+    shape = {"query_tokens": (4,), "context": (503,)}
+    drafter = "{kind: ngram, host_time_per_step: 100 us, host_time_per_sequence: 20 us}"
+    plain, looked_up = priced(step(**shape), step(**shape, use_drafter=drafter, num_draft_tokens=3))
+    assert looked_up.ms == pytest.approx(plain.ms + 0.1 + 16 * 0.02, rel=1e-12)
+
+
+def test_drafting_of_a_tree_is_not_taken_for_a_chains():
+    bare = {"use_device": "", "use_engine": "", "use_model": ""}
+    plain, drafted = priced(step(**bare), step(**bare, num_draft_tokens=3), scenario="llama3.1-8b-h100-eagle3-tree")
+    assert plain.ms == priced(step())[0].ms
+    assert drafted.ms is None
+    assert "trees" in drafted.reason
 
 
 def test_a_forward_pass_has_neither_host_nor_drafting():

@@ -49,13 +49,13 @@ def test_one_draft_token():
 def test_without_speculation(tmp_path):
     inputs, result = loaded("speculation.policy.num_draft_tokens=0")
     assert load_answer(inputs.scenario, result).endswith(" output tokens/s without speculation.")
-    assert [column.header for column in load_table(result).columns] == ["metric", "without"]
+    assert [column.header for column in load_table(inputs.scenario, result).columns] == ["metric", "without"]
     assert {"requests-0.csv", "steps-0.csv"} <= set(written(inputs, result, tmp_path))
 
 
 def test_outputs_of_one_token_have_no_time_per_token(tmp_path):
     inputs, result = loaded("workload.lengths.output_tokens=1")
-    metrics = list(load_table(result).columns[0].cells)
+    metrics = list(load_table(inputs.scenario, result).columns[0].cells)
     assert not any("TPOT" in metric or "ITL" in metric for metric in metrics)
     assert "nan" not in load_answer(inputs.scenario, result)
     summary = json.loads(written(inputs, result, tmp_path)["summary.json"].read_text())

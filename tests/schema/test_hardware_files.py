@@ -4,7 +4,8 @@ import pytest
 
 from specsim.errors import InputError
 from specsim.schema import catalogue, documents
-from specsim.schema.hardware import Device, Engine
+from specsim.schema.engine import Engine
+from specsim.schema.hardware import Device
 from specsim.schema.load import read_device, read_engine
 
 DEVICES, ENGINES = catalogue.names("device"), catalogue.names("engine")

@@ -20,7 +20,13 @@ STRUCTURAL = (
     *("unit_of_something_else", "acceptance_above_one", "acceptance_below_zero", "empty_profile", "boolean_for_text"),
     *("boolean_for_number", "text_for_boolean", "number_for_text", "number_in_quotation_marks", "unknown_choice"),
     *("unknown_kind", "mapping_for_scalar", "scalar_for_mapping", "list_for_mapping", "too_many_draft_tokens"),
-    *("name_unfit_for_a_folder", "vocabulary_too_large", "negative_numbers"),
+    *(
+        "tree_with_odd_branching",
+        "tree_without_siblings",
+        "name_unfit_for_a_folder",
+        "vocabulary_too_large",
+        "negative_numbers",
+    ),
 )
 
 

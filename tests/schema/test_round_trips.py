@@ -7,7 +7,8 @@ import yaml
 
 from specsim.report.inputs import resolved_scenario
 from specsim.schema import catalogue
-from specsim.schema.hardware import Device, Engine
+from specsim.schema.engine import Engine
+from specsim.schema.hardware import Device
 from specsim.schema.load import load_scenario, read_device, read_engine, read_model
 from specsim.schema.model import ModelConfig
 from specsim.schema.scenario import Scenario
@@ -50,7 +51,7 @@ def test_models(name):
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_resolved_scenario_is_the_scenario(name, tmp_path):
-    first = load_scenario(name, ["slo.e2e=0.1 s", "speculation.policy.num_draft_tokens=7"])
+    first = load_scenario(name, ["slo.e2e=0.1 s", "speculation.policy.num_draft_tokens=2"])
     file = tmp_path / "resolved.yaml"
     file.write_text(resolved_scenario(first), encoding="utf-8")
     second = load_scenario(str(file))

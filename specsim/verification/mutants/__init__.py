@@ -11,6 +11,7 @@ from typing import NamedTuple
 from specsim.verification.arrays import ChainVerifier, RuleName
 from specsim.verification.mutants import blocks, drawing, greedy_rows, judging, one_hot, residuals
 from specsim.verification.trials import (
+    ACCEPTANCE,
     BY_LOOPS,
     EDGES,
     EXACT,
@@ -58,6 +59,7 @@ MUTANTS = (
     Mutant("stale drafts past the ragged mask", judging.stale_drafts, "token", (EXACT_STALE,)),
     Mutant("float16", judging.half_precision, "token", (EXACT, EDGES)),
     Mutant("NaN accepts", judging.accepts_what_is_no_number, "token", (EDGES,)),
+    Mutant("accepts the target's own draw only", judging.accepts_the_targets_own_draw, "token", (TOKENS, ACCEPTANCE)),
     Mutant("q of temperature 0.7", judging.sharpened_drafter, "token", (EXACT, JOINT)),
     Mutant("q of temperature 0.99", judging.slightly_sharpened_drafter, "token", (EXACT,)),
     Mutant("q one position late", judging.neighbouring_rows, "token", (EXACT, JOINT)),

@@ -97,6 +97,24 @@ def accepts_what_is_no_number(drafts: Drafts, accept: Float64s, final: Float64s)
 
 
 @from_rule
+def accepts_the_targets_own_draw(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+    """It draws from p at every position and accepts a draft that is just that token: the law is right, but slow.
+
+    Drafts pass with Σ p·q and not with Σ min(p, q); public engines verify like this and are told to be lossy, which
+    they are not.
+    """
+    passed = np.zeros((len(accept), accept.shape[1] + 1), dtype=np.bool_)
+    own = np.zeros_like(passed, dtype=np.int64)
+    b, i = drafts.live().nonzero()
+    cumulative = drafts.p_rows(b, i).cumsum(axis=1)
+    own[b, i] = (cumulative <= accept[b, i, None] * cumulative[:, -1:]).sum(axis=1)
+    passed[b, i] = own[b, i] == drafts.draft[b, i]
+    accepted = leading_accepted(passed)
+    bonus = draw_rows(lambda b: drafts.p_rows(b, accepted[b]), final, drafts.p.shape[-1])
+    return accepted, np.where(accepted < drafts.num_draft, own[np.arange(len(own)), accepted], bonus)
+
+
+@from_rule
 def sharpened_drafter(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
     """Its q is not the one that was drafted from but that of temperature 0.7."""
     return token_rule(_at_temperature(drafts, 0.7), accept, final)

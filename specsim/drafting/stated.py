@@ -1,0 +1,49 @@
+"""From what a scenario states about its speculation to the shape of its drafts and the sources that propose them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.shape import DraftShape, chain, tree
+from specsim.drafting.tree_acceptance import TreeAcceptance
+from specsim.schema.speculation import Speculation
+
+
+def draft_shape(speculation: Speculation, num_draft_tokens: int) -> DraftShape:
+    """How the draft tokens of a round hang together: a chain, or the first levels of the tree."""
+    if speculation.tree is None:
+        return chain(num_draft_tokens)
+    return tree(speculation.tree.children[:num_draft_tokens])
+
+
+def chain_source(speculation: Speculation, num_draft_tokens: int, rng: np.random.Generator) -> PositionAcceptance:
+    """What proposes chains with the acceptance stated."""
+    acceptance = speculation.acceptance
+    return PositionAcceptance(
+        acceptance.conditional(num_draft_tokens),
+        acceptance.vocabulary,
+        rng,
+        acceptance.concentration,
+        sampled=speculation.sampled,
+    )
+
+
+def tree_source(speculation: Speculation, num_levels: int, rng: np.random.Generator) -> TreeAcceptance:
+    """What proposes trees whose first candidates have the acceptance stated.
+
+    Raises:
+        ValueError: when no tree is.
+    """
+    acceptance, stated = speculation.acceptance, speculation.tree
+    if stated is None:
+        raise ValueError("this scenario drafts chains")
+    return TreeAcceptance(
+        acceptance.conditional(num_levels),
+        draft_shape(speculation, num_levels),
+        siblings=stated.siblings,
+        greedy=speculation.temperature == 0,
+        vocabulary=acceptance.vocabulary,
+        rng=rng,
+        concentration=acceptance.concentration,
+    )

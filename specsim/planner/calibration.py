@@ -1,0 +1,132 @@
+"""Fit an engine profile to measurements: single steps, and serving runs in a closed loop.
+
+Least squares on the logarithms of predicted over measured, with priors: a parameter that the data say nothing of keeps
+its prior, and is said to. Points are weighed alike. Knows no files.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from specsim.planner.parameters import PARAMETERS, Parameter, prior_value, with_values
+from specsim.schema.engine import Engine
+from specsim.schema.hardware import Device
+
+Floats = NDArray[np.float64]
+NOISE = 0.02  # relative standard error of a measured point; repeated runs of one job differ by about this much
+KEPT = 0.8  # a parameter whose standard error stays above this share of its prior's is not identified
+STEP = 1e-3  # relative step of the numerical derivative
+
+
+@dataclasses.dataclass(frozen=True)
+class Observation:
+    """A measured figure and how a profile predicts it.
+
+    Attributes:
+        name: of the point, for reports.
+        measured: what was measured.
+        predict: profile → the same figure.
+    """
+
+    name: str
+    measured: float
+    predict: Callable[[Engine], float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Fitted:
+    """One parameter after the fit.
+
+    Attributes:
+        path: within the profile.
+        prior: its value before.
+        value: its value now: the prior's where it is not identified.
+        error: relative standard error; of the prior where it is not identified.
+        identified: whether the data say more than the prior.
+    """
+
+    path: str
+    prior: float
+    value: float
+    error: float
+    identified: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Calibration:
+    """A fitted profile.
+
+    Attributes:
+        engine: the profile with the identified parameters in place.
+        parameters: all that could have been fitted.
+        errors: predicted / measured - 1 of every point, in their order.
+        prior_errors: the same before the fit.
+    """
+
+    engine: Engine
+    parameters: tuple[Fitted, ...]
+    errors: Floats
+    prior_errors: Floats
+
+
+def calibrate(
+    engine: Engine, device: Device, points: Sequence[Observation], candidates: Sequence[Parameter] = PARAMETERS
+) -> Calibration:
+    """Fit what the points identify.
+
+    While the standard error of some parameter stays near its prior's, the least known of them keeps its prior and the
+    others are fitted again without it.
+
+    Args:
+        engine: the profile to start from; its values are the priors.
+        device: whose kernels' figures are priors where the profile has none.
+        points: at least one.
+        candidates: what may be fitted.
+    """
+    priors = {p: value for p in candidates if (value := prior_value(p, engine, device)) is not None}
+    chosen = list(priors)
+    while True:
+        logs, errors = _fit(engine, points, {p: priors[p] for p in chosen})
+        shares = {p: error / p.spread for p, error in zip(chosen, errors, strict=True)}
+        if max(shares.values(), default=0.0) <= KEPT:
+            break
+        chosen.remove(max(shares, key=lambda p: shares[p]))
+    known = dict(zip(chosen, errors, strict=True))
+    values = {p: math.exp(log) for p, log in zip(chosen, logs, strict=True)}
+    fitted = with_values(engine, {p.path: value for p, value in values.items()})
+    table = [
+        Fitted(p.path, prior, values.get(p, prior), known.get(p, p.spread), p in values) for p, prior in priors.items()
+    ]
+    return Calibration(fitted, tuple(table), _errors(fitted, points), _errors(engine, points))
+
+
+def _errors(engine: Engine, points: Sequence[Observation]) -> Floats:
+    return np.array([point.predict(engine) / point.measured - 1 for point in points])
+
+
+def _fit(
+    engine: Engine, points: Sequence[Observation], priors: dict[Parameter, float]
+) -> tuple[list[float], list[float]]:
+    """(logarithms of the fitted values, their standard errors)."""
+    if not priors:
+        return [], []
+    centre = np.log(list(priors.values()))
+    spread = np.array([parameter.spread for parameter in priors])
+
+    def residuals(logs: Floats) -> Floats:
+        profile = with_values(engine, {p.path: math.exp(log) for p, log in zip(priors, logs, strict=True)})
+        misfit = [math.log(point.predict(profile) / point.measured) / NOISE for point in points]
+        return np.concatenate([misfit, (logs - centre) / spread])
+
+    found = least_squares(residuals, centre, diff_step=STEP)
+    # points that scatter more than the noise assumed widen the errors
+    excess = max(1.0, float((found.fun[: len(points)] ** 2).sum()) / max(len(points) - len(priors), 1))
+    slopes = np.asarray(found.jac)[: len(points)]
+    information = slopes.T @ slopes / excess + np.diag(1 / spread**2)
+    return found.x.tolist(), np.sqrt(np.diag(np.linalg.inv(information))).tolist()

@@ -1,0 +1,130 @@
+"""Measured rows as observations that a profile can be fitted to: what calibration may see of them, and no more.
+
+Of single steps it may see those marked calibration. Of serving points it may see every figure without speculation, and
+of those with speculation the ones marked calibration. In a table that marks none, everything.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from specsim.analysis.metrics import summarise
+from specsim.costs.step import StepCost
+from specsim.errors import InputError, Problem
+from specsim.planner.calibration import Observation
+from specsim.planner.measured import BASE, Arm, arm, arm_inputs, deployment_overrides, drafter_overrides
+from specsim.planner.replay import RecordedRun, record
+from specsim.planner.steps import step_seconds
+from specsim.planner.validation import METRICS
+from specsim.schema.engine import Engine
+from specsim.schema.load import Inputs, load_scenario
+from specsim.schema.measurements import LATENCIES, Located
+from specsim.schema.steps import LocatedStep, Step
+from specsim.schema.workload import ClosedLoop
+from specsim.simulation import Simulation
+
+Progress = Callable[[float], None]
+
+
+class _Under:
+    """A scenario under one engine profile after another; what a profile needs is built once."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
+        self._engine: Engine | None = None
+        self._simulation: Simulation | None = None
+
+    def simulation(self, engine: Engine) -> Simulation:
+        if self._simulation is None or engine is not self._engine:
+            self._engine = engine
+            self._simulation = Simulation(dataclasses.replace(self.inputs, engine=engine))
+        return self._simulation
+
+    def cost(self, engine: Engine, *, speculating: bool) -> StepCost:
+        return self.simulation(engine).step_cost(speculating)
+
+
+def one_profile(inputs: Iterable[Inputs], where: str) -> Inputs:
+    """Any of the inputs, if all have one device and one engine profile.
+
+    Raises:
+        InputError: when they do not, or there are none.
+    """
+    found = {(i.scenario.deployment.device, i.scenario.deployment.engine): i for i in inputs}
+    if len(found) != 1:
+        pairs = ", ".join(f"{device} under {engine}" for device, engine in sorted(found)) or "nothing"
+        remedy = "one profile is fitted to one device and one engine; keep rows of one pair (use_device, use_engine)"
+        raise InputError([Problem(where, "use_engine", pairs, remedy)])
+    return next(iter(found.values()))
+
+
+def step_observations(rows: Sequence[LocatedStep], scenario: str | None) -> Iterator[tuple[Observation, Inputs]]:
+    """The steps that calibration may see."""
+    scenarios: dict[tuple[str, ...], _Under] = {}
+    marked = any(row.split == "calibration" for _, row in rows)
+    for line, row in rows:
+        if marked and row.split != "calibration":
+            continue
+        overrides = (*deployment_overrides(row), *drafter_overrides(row, speculating=row.num_draft_tokens > 0))
+        if overrides not in scenarios:
+            scenarios[overrides] = _Under(load_scenario(scenario or BASE, overrides))
+        under = scenarios[overrides]
+        yield Observation(f"step on line {line}", row.ms, _step_prediction(under, row)), under.inputs
+
+
+def _step_prediction(under: _Under, row: Step) -> Callable[[Engine], float]:
+    return lambda engine: 1e3 * step_seconds(under.simulation(engine), row)
+
+
+def serving_observations(
+    rows: Sequence[Located], scenario: str | None, progress: Progress = lambda share: None
+) -> Iterator[tuple[Observation, Inputs]]:
+    """The figures that calibration may see; each run is simulated once."""
+    usable = [row for _, row in rows if row.split in ("calibration", "validation")]
+    marked = any(row.split == "calibration" for row in usable)
+    figures: dict[tuple[tuple[Arm, ...], Metric], float] = {}
+    for row in usable:
+        seen = not marked or row.split == "calibration"
+        plain, speculating = arm(row, speculating=False), arm(row, speculating=True)
+        if row.baseline is not None:
+            figures.setdefault(((plain,), row.metric), row.baseline)
+        if seen and row.with_speculation is not None:
+            figures.setdefault(((speculating,), row.metric), row.with_speculation)
+        elif seen and row.speedup is not None and row.num_draft_tokens:
+            figures.setdefault(((plain, speculating), row.metric), row.speedup)
+    runs = dict.fromkeys(chosen for arms, _ in figures for chosen in arms)
+    recorded: dict[Arm, tuple[_Under, RecordedRun]] = {}
+    for chosen in runs:
+        inputs = arm_inputs(scenario or BASE, chosen)
+        if not isinstance(inputs.scenario.workload.load, ClosedLoop):
+            continue
+        recorded[chosen] = _Under(inputs), record(Simulation(inputs), chosen.num_draft_tokens)
+        progress(1 / len(runs))
+    for (arms, metric), measured in figures.items():
+        if all(chosen in recorded for chosen in arms):
+            name = f"{metric} at {', '.join(_load(recorded[chosen][0].inputs, chosen) for chosen in arms)}"
+            predict = _serving_prediction([(*recorded[chosen], chosen) for chosen in arms], metric)
+            yield Observation(name, measured, predict), recorded[arms[0]][0].inputs
+
+
+def _load(inputs: Inputs, chosen: Arm) -> str:
+    load = inputs.scenario.workload.load
+    return f"{load.concurrency if isinstance(load, ClosedLoop) else ''} in flight, K = {chosen.num_draft_tokens}"
+
+
+def _serving_prediction(runs: Sequence[tuple[_Under, RecordedRun, Arm]], metric: Metric) -> Callable[[Engine], float]:
+    """The metric of a single run, or how many times better the second of two is."""
+
+    def value(engine: Engine, under: _Under, run: RecordedRun, chosen: Arm) -> float:
+        timed = run.timed(under.cost(engine, speculating=chosen.num_draft_tokens > 0))
+        return METRICS[metric](timed, summarise(timed))
+
+    def predict(engine: Engine) -> float:
+        values = [value(engine, *run) for run in runs]
+        if len(values) == 1:
+            return values[0]
+        ratio = values[1] / values[0]
+        return 1 / ratio if metric in LATENCIES else ratio
+
+    return predict
