@@ -71,8 +71,8 @@ def _headline(scenario: Scenario, report: CostReport) -> str:
         instead = f" instead of {step.batch:,}"
     share = step.waits[step.limit] / step.seconds
     return (
-        f"At batch {step.batch} a step{drafted} takes {_ms(step.seconds)} ms{ratio} and yields {step.tokens:,.4g} tokens"
-        f"{instead}; it waits longest for {WAITS_FOR[step.limit]}: {share:.0%} of the time. {_achieved(step)}."
+        f"At batch {step.batch} a step{drafted} takes {_ms(step.seconds)} ms{ratio} and yields {step.tokens:,.4g} "
+        f"tokens{instead}; it waits longest for {WAITS_FOR[step.limit]}: {share:.0%} of the time. {_achieved(step)}."
     )
 
 
