@@ -2,15 +2,15 @@
 
 Per request and token of context, a plain step reads KV for k seconds and multiplies for a; a verify of K drafts reads
 the same KV once, k, but multiplies for each of its K + 1 queries, (K + 1)·a; and it yields E tokens where plain
-decoding yields one. With everything else of a plain step of B requests written p(B), of a verify and its drafting v(B), and d
-for what the drafter's passes read and multiply per token of context, speculation pays while
+decoding yields one. With everything else of a plain step of B requests written p(B), of a verify and its drafting v(B),
+and d for what the drafter's passes read and multiply per token of context, speculation pays while
 
     E·(p(B) + B·C·(k + a)) > v(B) + B·C·(k + (K + 1)·a + d),
 
 so each token of context adds B·((E − 1)·k − (K + 1 − E)·a − d) to its side of the balance. Where reading binds (k over
-a is 56 for grouped-query attention with 4 queries a head on an H100) that is a gain: KV is read once for more tokens, and
-the break-even moves up. Where arithmetic binds (MLA, whose 128 heads share one latent: k and a are about the same) it
-is a loss, since rejected drafts were multiplied for nothing: the break-even moves down.
+a is 56 for grouped-query attention with 4 queries a head on an H100) that is a gain: KV is read once for more tokens,
+and the break-even moves up. Where arithmetic binds (MLA, whose 128 heads share one latent: k and a are about the same)
+it is a loss, since rejected drafts were multiplied for nothing: the break-even moves down.
 """
 
 from dataclasses import replace
