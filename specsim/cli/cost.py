@@ -40,10 +40,11 @@ def cost(
 
     specsim cost my.yaml --batch 256 --context 4000 --prompt-tokens 2048 --out out/cost
     """
-    from specsim.cli.terminal import console
+    from specsim.cli.terminal import console, warn
     from specsim.planner.cost import step_costs
     from specsim.report.cost import cost_sentences, limit_table, memory_table, read_steps, time_table
     from specsim.report.cost_files import cost_files
+    from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, write_folder
     from specsim.schema.load import load_scenario
 
@@ -56,6 +57,7 @@ def cost(
     sentences = cost_sentences(inputs, report)
     if out:
         write_folder(out, cost_files(inputs, report, sentences), force=force)
+    warn(extrapolation_sentence(inputs.device, report.extrapolation))
     screen = console()
     screen.print(sentences[0], style="bold", markup=False, soft_wrap=True)
     for sentence in sentences[1:]:

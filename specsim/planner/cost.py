@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from specsim.costs.extrapolation import Extrapolation
 from specsim.costs.memory import MemoryPlan
 from specsim.costs.step import StepTime
 from specsim.costs.usage import Usage, pass_usage, total
@@ -81,6 +82,7 @@ class CostReport:
         request_tokens: prompt and output of the mean request.
         steps: in the order asked for.
         memory: without a drafter, and with one where a step has drafts.
+        extrapolation: what lies beyond the range that the device's figures were measured over.
     """
 
     context: int
@@ -88,6 +90,7 @@ class CostReport:
     request_tokens: int
     steps: tuple[StepReport, ...]
     memory: tuple[MemoryReport, ...]
+    extrapolation: Extrapolation | None
 
 
 def step_costs(
@@ -121,7 +124,9 @@ def step_costs(
     memory = tuple(_memory(simulation, k, mean) for k in loaded)
     context = context or mean_context(simulation)
     steps = tuple(_step(simulation, batch, k, context, prompt_tokens) for batch in batches for k in draft_lengths)
-    return CostReport(context, prompt_tokens, mean, steps, memory)
+    drafts = simulation.draft_shape(max(draft_lengths)).max_nodes
+    longest = max(batches) * (1 + drafts) + prompt_tokens
+    return CostReport(context, prompt_tokens, mean, steps, memory, simulation.extrapolation(longest))
 
 
 def _problems(

@@ -12,6 +12,7 @@ from specsim.planner.cost import RESOURCES, CostReport
 from specsim.records import PARTS
 from specsim.report.cost import WAITS_FOR, headline_step, limit_table, memory_table, time_table
 from specsim.report.curve_files import plain, subtitle
+from specsim.report.extrapolation import extrapolation_sentence
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
@@ -37,7 +38,9 @@ def cost_files(inputs: Inputs, report: CostReport, sentences: Sequence[str]) -> 
         "cost.svg": bytes_writer(svg_bytes(figure)),
         "answer.txt": text_writer(as_text(sentences, *tables)),
         "scenario.yaml": text_writer(resolved_scenario(inputs)),
-        "provenance.json": text_writer(provenance_json(inputs)),
+        "provenance.json": text_writer(
+            provenance_json(inputs, extrapolation_sentence(inputs.device, report.extrapolation))
+        ),
     }
 
 

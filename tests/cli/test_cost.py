@@ -20,7 +20,8 @@ def test_the_answer_comes_first(command, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", catalogue.names("scenario"))
 def test_every_scenario_by_its_own_policy(command, name, tmp_path):
     code, out, err = command("cost", name, "--out", tmp_path / "new")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert len(err.splitlines()) <= 1, "a warning at most, where matrices are smaller or steps larger than measured"
     assert out.splitlines()[-1] == f"written to {tmp_path / 'new'}/"
     assert max(map(len, out.splitlines()[5:])) <= 120, "the tables fit a terminal"
     table = pd.read_csv(tmp_path / "new" / "cost.csv")
