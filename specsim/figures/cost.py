@@ -39,7 +39,7 @@ def cost_figure(steps: pd.DataFrame, *, title: str, subtitle: str) -> Figure:
         figure = new_figure(WIDTH, round(height))
         axes = figure.subplots()
         figure.subplots_adjust(left=0.185, right=0.93, top=1 - HEAD / height, bottom=FOOT / height)
-        figure.text(0.02, 1 - 35 / height, title, fontsize=16, weight="bold", va="center")
+        figure.text(0.02, 1 - 35 / height, title, fontsize=14, weight="bold", va="center")
         figure.text(0.02, 1 - 68 / height, subtitle, fontsize=11, color=GREY, va="center")
         _draw_bars(axes, steps, places)
         _name_bars(axes, steps, places)

@@ -11,6 +11,9 @@ from specsim.figures.style import png_bytes
 from specsim.records import PARTS
 
 
+LONGEST = "At batch 65536 a step with 64 levels (1024 nodes) waits longest for memory bandwidth (weights)"
+
+
 def steps(batches, lengths=(0, 3)):
     rows = []
     for batch in batches:
@@ -34,7 +37,7 @@ def test_bars_are_as_long_as_the_parts():
 
 @pytest.mark.parametrize("batches", [[1], [1, 8, 64], [*range(1, 20), 65536]])
 def test_words_stay_on_the_canvas_and_apart(batches):
-    figure = cost_figure(steps(batches, (0, 1, 64)), title="a title", subtitle="a subtitle")
+    figure = cost_figure(steps(batches, (0, 1, 64)), title=LONGEST, subtitle="a subtitle")
     figure.canvas.draw()
     width, height = figure.canvas.get_width_height()
     found = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]

@@ -1,11 +1,14 @@
 """Single steps: the same prices as the planner's closed form, taken apart; and what a drafter takes of the memory."""
 
+from dataclasses import replace
+
 import pytest
 
 from specsim.errors import InputError
 from specsim.planner.cost import RESOURCES, step_costs
 from specsim.planner.expected import decode_step, mean_context
 from specsim.schema import catalogue
+from specsim.schema.engine import Graphs
 from specsim.schema.load import load_scenario
 from specsim.simulation import Simulation
 
@@ -86,3 +89,18 @@ def test_a_step_that_never_runs_is_refused_with_every_reason():
     named = [problem.where for problem in caught.value.problems]
     assert named == ["--num-draft-tokens", "--batch", "--context"]
     assert "draft for 3 positions at most" in str(caught.value)
+
+
+@pytest.mark.parametrize("prompt_tokens", [0, 500])
+def test_padding_to_graphs_and_launching_without_them_are_waited_for_too(prompt_tokens):
+    """A step of 32 tokens runs as one of 300; one of 4 x 128 is launched layer by layer, which takes a second."""
+    graphs = Graphs(sizes=(300,), eager_time_per_layer="31.25 ms", piecewise_time_per_layer="31.25 ms")
+    plain = load_scenario(DEMO)
+    inputs = replace(plain, engine=plain.engine.model_copy(update={"graphs": graphs, "verify_attention_factor": 2.0}))
+    padded, eager = step_costs(inputs, [8, 128], [3], prompt_tokens=prompt_tokens).steps
+    for step in (padded, eager):
+        assert sum(step.waits.values()) == pytest.approx(step.seconds, rel=1e-12)
+    assert eager.limit == "launches"
+    assert eager.seconds > 1
+    if not prompt_tokens:
+        assert padded.flops_per_s * padded.seconds > 2 * 300 * 6.98e9
