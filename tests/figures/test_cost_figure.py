@@ -10,7 +10,6 @@ from specsim.figures.cost import PART_COLOURS, cost_figure
 from specsim.figures.style import png_bytes
 from specsim.records import PARTS
 
-
 LONGEST = "At batch 65536 a step with 64 levels (1024 nodes) waits longest for memory bandwidth (weights)"
 
 
