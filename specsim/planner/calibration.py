@@ -20,7 +20,9 @@ from specsim.schema.hardware import Device
 
 Floats = NDArray[np.float64]
 NOISE = 0.02  # relative standard error of a measured point; repeated runs of one job differ by about this much
-KEPT = 0.8  # a parameter whose standard error stays above this share of its prior's is not identified
+KEPT = 0.95  # a parameter whose standard error stays above this share of its prior's is not identified
+UNTOUCHED = 0.99  # at this share the points say nothing
+ABOVE = math.log(5)
 STEP = 1e-3  # relative step of the numerical derivative
 
 
@@ -90,13 +92,16 @@ def calibrate(
         candidates: what may be fitted.
     """
     priors = {p: value for p in candidates if (value := prior_value(p, engine, device)) is not None}
-    chosen = list(priors)
+    chosen, start = list(priors), [math.log(prior) for prior in priors.values()]
     while True:
-        logs, errors = _fit(engine, points, {p: priors[p] for p in chosen})
-        shares = {p: error / p.spread for p, error in zip(chosen, errors, strict=True)}
-        if max(shares.values(), default=0.0) <= KEPT:
+        logs, errors = _fit(engine, points, {p: priors[p] for p in chosen}, start)
+        shares = [error / p.spread for p, error in zip(chosen, errors, strict=True)]
+        weakest = max(shares, default=0.0)
+        if weakest <= KEPT:
             break
-        chosen.remove(max(shares, key=lambda p: shares[p]))
+        # those that no point depends on go together
+        stay = [i for i, share in enumerate(shares) if share < min(weakest, UNTOUCHED)]
+        chosen, start = [chosen[i] for i in stay], [logs[i] for i in stay]
     known = dict(zip(chosen, errors, strict=True))
     values = {p: math.exp(log) for p, log in zip(chosen, logs, strict=True)}
     fitted = with_values(engine, {p.path: value for p, value in values.items()})
@@ -111,9 +116,9 @@ def _errors(engine: Engine, points: Sequence[Observation]) -> Floats:
 
 
 def _fit(
-    engine: Engine, points: Sequence[Observation], priors: dict[Parameter, float]
+    engine: Engine, points: Sequence[Observation], priors: dict[Parameter, float], start: Sequence[float]
 ) -> tuple[list[float], list[float]]:
-    """(logarithms of the fitted values, their standard errors)."""
+    """(logarithms of the fitted values, their standard errors), from a start."""
     if not priors:
         return [], []
     centre = np.log(list(priors.values()))
@@ -124,7 +129,11 @@ def _fit(
         misfit = [math.log(point.predict(profile) / point.measured) / NOISE for point in points]
         return np.concatenate([misfit, (logs - centre) / spread])
 
-    found = least_squares(residuals, centre, diff_step=STEP)
+    # A launch time that is shorter than the device's leaves no trace, so it is also sought from above.
+    hidden = np.array([parameter.path.startswith("graphs.") for parameter in priors])
+    starts = [np.asarray(start) + scale * hidden for scale in (0.0, *((ABOVE,) if hidden.any() else ()))]
+    fits = [least_squares(residuals, each, diff_step=np.full(len(centre), STEP)) for each in starts]
+    found = min(fits, key=lambda fit: float(fit.cost))
     # points that scatter more than the noise assumed widen the errors
     excess = max(1.0, float((found.fun[: len(points)] ** 2).sum()) / max(len(points) - len(priors), 1))
     slopes = np.asarray(found.jac)[: len(points)]

@@ -19,7 +19,7 @@ from specsim.planner.steps import step_seconds
 from specsim.planner.validation import METRICS
 from specsim.schema.engine import Engine
 from specsim.schema.load import Inputs, load_scenario
-from specsim.schema.measurements import LATENCIES, Located
+from specsim.schema.measurements import LATENCIES, Located, Metric
 from specsim.schema.steps import LocatedStep, Step
 from specsim.schema.workload import ClosedLoop
 from specsim.simulation import Simulation

@@ -67,7 +67,8 @@ class RecordedRun:
         requests, steps = self.records.requests, self.records.steps
 
         def moved(times: Floats) -> Floats:
-            return np.interp(times, old, new)
+            later: Floats = np.interp(times, old, new)
+            return later
 
         return dataclasses.replace(
             self.records,
