@@ -7,6 +7,7 @@ from functools import cache, partial
 
 import numpy as np
 
+from specsim.costs.extrapolation import Extrapolation, extrapolation
 from specsim.costs.layers import Split
 from specsim.costs.memory import MemoryPlan, memory_plan
 from specsim.costs.passes import PassCost
@@ -111,6 +112,16 @@ class Simulation:
             return serve_closed_loop(serving, lengths, load.concurrency)
         rng = stream(scenario.seed, "arrivals", replication)
         return serve_open_loop(serving, lengths, poisson_arrivals(num_requests, load.rate, rng))
+
+    def extrapolation(self, step_tokens: int) -> Extrapolation | None:
+        """What leaves the range that the device's figures were measured over, in steps of up to so many tokens.
+
+        An engine profile that brings its own figures of matrix products, or the ideal device, has no such range.
+        """
+        kernels, shapes = self.inputs.engine.kernels, (self.target, self.drafter)
+        if self.inputs.scenario.deployment.ideal or (kernels and kernels.linear.model_fields_set):
+            return None
+        return extrapolation(self.inputs.device, [shape for shape in shapes if shape], step_tokens)
 
     def lengths(self, num_requests: int, replication: int) -> Lengths:
         """The lengths of the first requests of a replication."""

@@ -107,3 +107,8 @@ def mean_running_batch(steps: StepRecords, window: Window | None = None) -> floa
 
 def _within(times: NDArray[np.float64], window: Window) -> NDArray[np.bool_]:
     return (window[0] < times) & (times <= window[1])
+
+
+def most_step_tokens(steps: StepRecords) -> int:
+    """The most tokens that a step computed: those decoded, their drafts, and prompts."""
+    return int((steps.num_decodes + steps.num_draft_tokens + steps.num_prompt_tokens).max())

@@ -26,10 +26,11 @@ def curve(
 
     specsim curve my.yaml --set deployment.device=h200 --set curve.batches=[1,16,64,256] --out out/h200
     """
-    from specsim.cli.terminal import console, progress_bar
+    from specsim.cli.terminal import console, progress_bar, warn
     from specsim.planner.curve import simulate_curve
     from specsim.report.curve import answer, table
     from specsim.report.curve_files import curve_files
+    from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, write_folder
     from specsim.schema.load import load_scenario
 
@@ -40,6 +41,7 @@ def curve(
         result = simulate_curve(inputs, jobs=jobs, progress=progress)
     sentences = answer(inputs.scenario, result)
     write_folder(folder, curve_files(inputs, result, sentences), force=force)
+    warn(extrapolation_sentence(inputs.device, result.extrapolation))
     screen = console()
     screen.print(sentences[0], style="bold", markup=False, soft_wrap=True)
     for sentence in sentences[1:]:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from specsim import __version__
-from specsim.cli import calibrate, curve, doctor, listing, prove, quantiles, schema, simulate, theory, validate
+from specsim.cli import calibrate, cost, curve, doctor, listing, prove, quantiles, schema, simulate, theory, validate
 from specsim.errors import SpecsimError
 
 EXIT_BAD_INPUT = 2
@@ -45,6 +45,7 @@ def options(
 
 app.command()(curve.curve)
 app.command()(simulate.simulate)
+app.command()(cost.cost)
 app.command()(theory.theory)
 app.command()(validate.validate)
 app.command()(prove.prove)

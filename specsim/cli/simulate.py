@@ -22,8 +22,9 @@ def simulate(
 
     specsim simulate my.yaml --set 'workload.load={kind: poisson, rate: 4 requests/s}' --out out/poisson
     """
-    from specsim.cli.terminal import console, progress_bar
+    from specsim.cli.terminal import console, progress_bar, warn
     from specsim.planner.compare import simulate_load
+    from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, write_folder
     from specsim.report.load import load_files, load_sentences, load_table
     from specsim.schema.load import load_scenario
@@ -34,6 +35,7 @@ def simulate(
     with progress_bar(f"simulating {inputs.scenario.name}") as progress:
         result = simulate_load(inputs, progress=progress)
     write_folder(folder, load_files(inputs, result), force=force)
+    warn(extrapolation_sentence(inputs.device, result.extrapolation))
     screen = console()
     answer, *warnings = load_sentences(inputs.scenario, result)
     screen.print(answer, style="bold", markup=False, soft_wrap=True)

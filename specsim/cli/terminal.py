@@ -23,6 +23,14 @@ def console() -> Console:
     return found if found.is_terminal else Console(highlight=False, width=WIDTH_WITHOUT_TERMINAL)
 
 
+def warn(sentence: str | None) -> None:
+    """Print a warning on standard error, if there is one."""
+    from rich.console import Console
+
+    if sentence:
+        Console(stderr=True, highlight=False).print(sentence, style="yellow", markup=False, soft_wrap=True)
+
+
 @contextmanager
 def progress_bar(description: str) -> Iterator[Callable[[float], None]]:
     """A bar on standard error that is told of shares of the work; silent where that is not a terminal."""

@@ -104,8 +104,17 @@ class StepCost:
         waiting = self._target.num_layers * (per_layer[mode] or 0.0) - sum(time)
         return time._replace(launch=time.launch + max(waiting, 0.0))
 
+    def launched(self, work: Pass) -> Pass:
+        """The target's pass as it is launched: padded to the graph that replays it."""
+        padded = self._graphs.padded(work.tokens) if self._graphs and work.tokens else None
+        return work if padded is None else work._replace(tokens=padded)
+
     def draft_seconds(self, draft_pass: Pass) -> float:
         """Device seconds of one draft pass."""
+        return sum(self.draft_time(draft_pass))
+
+    def draft_time(self, draft_pass: Pass) -> PassTime:
+        """Device seconds of one draft pass, by part."""
         if self._drafter is None:
             raise ValueError("a draft pass was asked of a deployment without a drafter")
-        return sum(self._drafter.price(draft_pass))
+        return self._drafter.price(draft_pass)

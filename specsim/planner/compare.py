@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
 from specsim.analysis.latencies import LatencyLimits, goodput, slo_attainment
-from specsim.analysis.metrics import RunMetrics, steady_window, summarise
+from specsim.analysis.metrics import RunMetrics, most_step_tokens, steady_window, summarise
+from specsim.costs.extrapolation import Extrapolation
 from specsim.planner.points import Progress
 from specsim.records import RunRecords
 from specsim.schema.load import Inputs
@@ -56,12 +57,14 @@ class LoadResult:
         records: draft length → the records of replication 0.
         sending_share: draft length → time over which requests arrived / time until all were served, mean of runs. Well
             below 1 in an open loop when the server does not keep up.
+        extrapolation: what lay beyond the range that the device's figures were measured over.
     """
 
     num_draft_tokens: int
     values: dict[int, Floats]
     records: dict[int, RunRecords]
     sending_share: dict[int, float]
+    extrapolation: Extrapolation | None = None
 
     def interval(self, num_draft_tokens: int, metric: Metric) -> Interval:
         """A metric's mean over replications with its 95 % interval."""
@@ -91,6 +94,7 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
     values: dict[int, Floats] = {}
     records: dict[int, RunRecords] = {}
     sending_share: dict[int, float] = {}
+    longest = 0
     for k in arms:
         rows, shares = [], []
         for replication in range(replications):
@@ -101,6 +105,7 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
                 replication=replication,
             )
             records.setdefault(k, run)
+            longest = max(longest, most_step_tokens(run.steps))
             shares.append(
                 float(np.ptp(run.requests.arrival) / (run.requests.finish.max() - run.requests.arrival.min()))
             )
@@ -108,7 +113,7 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
             progress(1 / (len(arms) * replications))
         values[k] = np.array(rows) * [metric.scale for metric in METRICS]
         sending_share[k] = float(np.mean(shares))
-    return LoadResult(drafted, values, records, sending_share)
+    return LoadResult(drafted, values, records, sending_share, simulation.extrapolation(longest))
 
 
 def _row(run: RunRecords, load: object, slo: SLO) -> list[float]:

@@ -12,10 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from specsim.analysis.closed_form import expected_tokens_of
-from specsim.drafting.drafters import catch_up_tokens, draft_passes
-from specsim.forward import Pass
+from specsim.planner.step_work import step_work
 from specsim.rng import stream
-from specsim.schema.speculation import NgramLookup
 from specsim.simulation import Simulation
 from specsim.verification import mean_tokens, mean_tree_tokens
 
@@ -50,23 +48,9 @@ def decode_step(simulation: Simulation, batch: int, num_draft_tokens: int, conte
         num_draft_tokens: draft tokens per verify, or levels of the tree.
         context: tokens of prompt and output so far per request.
     """
-    speculation = simulation.inputs.scenario.speculation
     tokens = tokens_per_verify(simulation, num_draft_tokens)
-    shape = simulation.draft_shape(num_draft_tokens)
-    queries, pairs = 1 + shape.max_nodes, (1 + shape.max_nodes) * context + int(shape.total_depth[-1])
-    reads = batch * (context + shape.max_nodes)
-    several = reads if num_draft_tokens else 0
-    verify = Pass(batch * queries, batch * queries, batch, reads, batch * pairs, verify_context=several)
-    wanted, contexts = np.full(batch, num_draft_tokens), np.full(batch, context)
-    accepted = np.full(batch, round(tokens - 1))
-    cost, drafter = simulation.step_cost(num_draft_tokens > 0), speculation.drafter
-    if num_draft_tokens == 0:
-        return DecodeStep(sum(cost.price(verify)), batch * tokens)
-    if isinstance(drafter, NgramLookup):
-        return DecodeStep(sum(cost.price(verify, num_lookups=batch)), batch * tokens)
-    catch_up = catch_up_tokens(drafter, accepted, accepted == wanted)
-    passes = draft_passes(drafter, shape, wanted, catch_up, contexts)
-    return DecodeStep(sum(cost.price(verify, passes)), batch * tokens)
+    work = step_work(simulation, batch, num_draft_tokens, context, accepted=round(tokens - 1))
+    return DecodeStep(sum(work.price(simulation)), batch * tokens)
 
 
 @lru_cache(maxsize=64)  # a curve asks for the same few at every batch

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.analysis.metrics import steady_window, summarise
+from specsim.analysis.metrics import most_step_tokens, steady_window, summarise
 from specsim.planner.processes import spread
 from specsim.schema.load import Inputs
 from specsim.schema.workload import ClosedLoop
@@ -36,6 +36,7 @@ class PointRuns:
         running_batch: mean requests in a step, which memory can hold below the batch asked for.
         acceptance_length: tokens per verify of rounds that the end of the output cannot cut short.
         ttft_p50, tpot_p50: median latencies [s].
+        step_tokens: most tokens in a step.
     """
 
     tokens_per_s: Floats
@@ -43,6 +44,7 @@ class PointRuns:
     acceptance_length: Floats
     ttft_p50: Floats
     tpot_p50: Floats
+    step_tokens: Floats
 
 
 def num_requests(inputs: Inputs, batch: int) -> int:
@@ -83,5 +85,6 @@ def run_point(inputs: Inputs, point: Point) -> PointRuns:
         metrics = summarise(records, steady_window(records.requests, point.batch))
         length = metrics.acceptance.untouched_acceptance_length if point.num_draft_tokens else 1.0
         throughput = metrics.steady_output_tokens_per_s
-        rows.append((throughput, metrics.mean_running_batch, length, metrics.ttft.p50, metrics.tpot.p50))
+        latencies, longest = (metrics.ttft.p50, metrics.tpot.p50), most_step_tokens(records.steps)
+        rows.append((throughput, metrics.mean_running_batch, length, *latencies, longest))
     return PointRuns(*np.array(rows).T)

@@ -11,6 +11,7 @@ from specsim.figures.curve import curve_figure
 from specsim.figures.style import png_bytes, svg_bytes
 from specsim.planner.curve import CurveResult
 from specsim.report.curve import featured_draft_length, headline, table
+from specsim.report.extrapolation import extrapolation_sentence
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
@@ -32,7 +33,7 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
     figure = curve_figure(
         pd.concat([result.points, result.closed_form]),
         title=headline(inputs.scenario, result),
-        subtitle=_plain(subtitle(inputs)),
+        subtitle=plain(subtitle(inputs)),
         highlight=k,
         crossings=result.crossings[k],
         free_verify_batch=result.free_batch[k],
@@ -46,11 +47,13 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
         "curve.svg": bytes_writer(svg_bytes(figure)),
         "answer.txt": text_writer(as_text(sentences, table(inputs.scenario, result))),
         "scenario.yaml": text_writer(resolved_scenario(inputs)),
-        "provenance.json": text_writer(provenance_json(inputs)),
+        "provenance.json": text_writer(
+            provenance_json(inputs, extrapolation_sentence(inputs.device, result.extrapolation))
+        ),
     }
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text in which dollars are dollars; matplotlib sets what stands between two of them as a formula."""
     return text.replace("$", r"\$")
 

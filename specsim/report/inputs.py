@@ -29,8 +29,8 @@ def resolved_scenario(inputs: Inputs) -> str:
     return text
 
 
-def provenance_json(inputs: Inputs) -> str:
-    """Versions, seed, input files by content and the sources of the numbers used."""
+def provenance_json(inputs: Inputs, warning: str | None = None) -> str:
+    """Versions, seed, input files by content, the sources of the numbers used, and what a reader must be warned of."""
     acceptance = inputs.scenario.speculation.acceptance
     sources = {
         "device": {"name": inputs.device.name, **_sources(inputs.device.sources)},
@@ -40,7 +40,7 @@ def provenance_json(inputs: Inputs) -> str:
         "acceptance": acceptance.source or "not stated in the scenario",
         "lengths": _attribution(inputs.lengths_file),
     }
-    result = provenance(inputs.scenario.seed, inputs.files, sources)
+    result = provenance(inputs.scenario.seed, inputs.files, sources) | ({"warning": warning} if warning else {})
     return json.dumps(result, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from specsim.analysis.intervals import Interval
 from specsim.planner.compare import METRICS, THROUGHPUT, LoadResult
 from specsim.records import PARTS
+from specsim.report.extrapolation import extrapolation_sentence
 from specsim.report.folder import Writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
@@ -90,11 +91,12 @@ def _cell(interval: Interval) -> str:
 
 def load_files(inputs: Inputs, result: LoadResult) -> Mapping[str, Writer]:
     """File name → what writes it."""
+    warning = extrapolation_sentence(inputs.device, result.extrapolation)
     texts = {
         "answer.txt": as_text(load_sentences(inputs.scenario, result), load_table(inputs.scenario, result)),
-        "summary.json": _summary(result),
+        "summary.json": _summary(result, warning),
         "scenario.yaml": resolved_scenario(inputs),
-        "provenance.json": provenance_json(inputs),
+        "provenance.json": provenance_json(inputs, warning),
     }
     frames = {}
     for k, run in result.records.items():
@@ -111,11 +113,12 @@ def _columns(records: Any) -> dict[str, Any]:
     return {field.name: getattr(records, field.name) for field in fields(records)}
 
 
-def _summary(result: LoadResult) -> str:
+def _summary(result: LoadResult, warning: str | None) -> str:
     arms = {
         str(k): {metric.name: _finite(asdict(result.interval(k, metric))) for metric in METRICS} for k in result.values
     }
-    return json.dumps({"num_draft_tokens": result.num_draft_tokens, "metrics": arms}, indent=2) + "\n"
+    found = {"num_draft_tokens": result.num_draft_tokens, "metrics": arms} | ({"warning": warning} if warning else {})
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
 def _finite(interval: dict[str, float]) -> dict[str, float | None]:

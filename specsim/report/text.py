@@ -11,12 +11,13 @@ from rich.table import Table
 WIDTH = 120
 
 
-def as_text(sentences: Sequence[str], table: Table) -> str:
-    """Sentences, one a line and unbroken, then the table without colours."""
+def as_text(sentences: Sequence[str], *tables: Table) -> str:
+    """Sentences, one a line and unbroken, then the tables without colours."""
     written = StringIO()
     console = Console(file=written, width=WIDTH, color_system=None, highlight=False)
     for sentence in sentences:
         console.print(sentence, markup=False, soft_wrap=True)
     console.print()
-    console.print(table)
+    for table in tables:
+        console.print(table)
     return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from rich.table import Table
 
@@ -17,10 +16,10 @@ from specsim.analysis.closed_form import (
     speedup,
 )
 from specsim.errors import InputError, Problem
+from specsim.report.numbers import read_list
 from specsim.report.words import draft_tokens
 from specsim.schema.hardware import Device
 
-Number = TypeVar("Number", int, float)
 LARGEST_GAMMA = 64  # searched for the best one
 
 
@@ -31,34 +30,13 @@ def read_numbers(alphas: str, gammas: str, draft_cost: float) -> tuple[list[floa
         InputError: naming every entry that is not an acceptance, a draft length or a cost.
     """
     problems: list[Problem] = []
-    found_alphas = _numbers(alphas, float, lambda a: 0 <= a <= 1, "--alpha", "write numbers from 0 to 1", problems)
-    found_gammas = _numbers(gammas, int, lambda g: g >= 1, "--gamma", "write whole numbers from 1", problems)
+    found_alphas = read_list(alphas, float, lambda a: 0 <= a <= 1, "--alpha", "write numbers from 0 to 1", problems)
+    found_gammas = read_list(gammas, int, lambda g: g >= 1, "--gamma", "write whole numbers from 1", problems)
     if not math.isfinite(draft_cost):
         problems.append(Problem("--draft-cost", "", repr(draft_cost), "must be finite; write for example 0.05"))
     if problems:
         raise InputError(problems)
     return found_alphas, found_gammas
-
-
-def _numbers(
-    text: str,
-    read: Callable[[str], Number],
-    allowed: Callable[[Number], bool],
-    option: str,
-    remedy: str,
-    problems: list[Problem],
-) -> list[Number]:
-    found = []
-    for entry in text.split(","):
-        try:
-            value = read(entry)
-        except ValueError:
-            value = None
-        if value is None or not allowed(value):
-            problems.append(Problem(option, "", repr(entry.strip()), f"{remedy}, several by commas"))
-        else:
-            found.append(value)
-    return found
 
 
 def _ridge(device: Device) -> float:

@@ -131,6 +131,15 @@ class AllReduce(Input):
         return self
 
 
+class MeasuredRange(Input):
+    """The shapes that the figures of matrix products were fitted to; beyond, they are extrapolated, with a warning."""
+
+    linear_rows: Count | None = None
+    """Most rows of a matrix product."""
+    linear_weights: Bytes | None = None
+    """Smallest weights of a matrix product."""
+
+
 class Device(Sourced):
     """One accelerator."""
 
@@ -141,3 +150,5 @@ class Device(Sourced):
     attention: AttentionKernels
     elementwise: ElementwiseKernels
     allreduce: AllReduce
+    measured_range: MeasuredRange | None = None
+    """Left out: nothing is known of it, and nothing warned of."""

@@ -7,7 +7,7 @@ import pytest
 
 import specsim
 
-COMMANDS = ("curve", "simulate", "theory", "prove", "list", "schema", "quantiles", "doctor", "validate")
+COMMANDS = ("curve", "simulate", "cost", "theory", "prove", "list", "schema", "quantiles", "doctor", "validate")
 HEAVY = ("numpy", "scipy", "pandas", "matplotlib", "pydantic", "yaml", "simpy")
 
 

@@ -23,9 +23,9 @@ def test_one_request_from_prompt_to_end_by_hand(serving, lengths):
         # the drafter takes in prompts without predicting from them
         (end_of_prompt, [end_of_prompt._replace(logit_rows=0, fused_tokens=2)]),
         # 11 tokens so far, the newest not yet in the cache: it and its draft see 11 and 12 entries
-        (Pass(2, 2, 1, 12, 11 + 12), [Pass(1, 1, 1, 11, 11, fused_tokens=1)]),
+        (Pass(2, 2, 1, 12, 11 + 12, verify_context=12), [Pass(1, 1, 1, 11, 11, fused_tokens=1)]),
         # two tokens came out, so the head catches up with two
-        (Pass(2, 2, 1, 14, 13 + 14), [Pass(2, 1, 1, 13, 12 + 13, fused_tokens=2)]),
+        (Pass(2, 2, 1, 14, 13 + 14, verify_context=14), [Pass(2, 1, 1, 13, 12 + 13, fused_tokens=2)]),
     ]
 
 
@@ -36,9 +36,12 @@ def test_a_tree_from_step_to_step_by_hand(serving, lengths):
     records = serve_closed_loop(how, pairs, 1)
     assert how.cost.asked == [
         # the root sees 10 entries, the first level one more each, the second two; 4 more are read than the context
-        (Pass(5, 5, 1, 14, 10 + 2 * 11 + 2 * 12), [Pass(1, 1, 1, 10, 10, fused_tokens=1), Pass(1, 1, 1, 11, 11)]),
         (
-            Pass(5, 5, 1, 17, 13 + 2 * 14 + 2 * 15),
+            Pass(5, 5, 1, 14, 10 + 2 * 11 + 2 * 12, verify_context=14),
+            [Pass(1, 1, 1, 10, 10, fused_tokens=1), Pass(1, 1, 1, 11, 11)],
+        ),
+        (
+            Pass(5, 5, 1, 17, 13 + 2 * 14 + 2 * 15, verify_context=17),
             [Pass(3, 1, 1, 13, 11 + 12 + 13, fused_tokens=3), Pass(1, 1, 1, 14, 14)],
         ),
     ]
@@ -81,7 +84,8 @@ def replayed(records, drafter):
         for row in np.flatnonzero(rounds.step == step):
             request, drafts = rounds.request[row], rounds.num_draft[row]
             keys = context[request] + drafts
-            target = added(target, Pass(1 + drafts, 1 + drafts, 1, keys, attended(1 + drafts, keys)))
+            pairs, several = attended(1 + drafts, keys), keys if drafts else 0
+            target = added(target, Pass(1 + drafts, 1 + drafts, 1, keys, pairs, verify_context=several))
             emitted, unseen = rounds.num_accepted[row] + 1, lacking[request]
             if drafts:
                 fused = unseen if drafter == EAGLE3 else 0

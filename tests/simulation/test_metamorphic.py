@@ -91,3 +91,28 @@ def test_temperature_zero_takes_as_long_as_the_token_rule_on_average(inputs, run
         means.append(accepted.mean())
         variances.append(accepted.var() / len(accepted))
     assert abs(means[0] - means[1]) <= 4 * np.sqrt(sum(variances))
+
+
+RULES = {
+    "token": (),
+    "block": ("speculation.verifier=block",),
+    "argmax": ("speculation.drafts=argmax",),
+    "greedy": ("speculation.temperature=0",),
+    "tree": (
+        "speculation.verifier=tree",
+        "speculation.tree={branching: [2, 2, 1], siblings: without_replacement}",
+        "curve.num_draft_tokens=[1, 2, 3]",
+    ),
+}
+
+
+@pytest.mark.parametrize("num_draft_tokens", [1, 3])
+@pytest.mark.parametrize("rule", RULES)
+def test_full_acceptance_never_yields_fewer_tokens_than_none(inputs, run, rule, num_draft_tokens):
+    """In every round of every request, whichever verifier runs."""
+    none, full = (run(inputs(*RULES[rule], overlap=a), 8, num_draft_tokens).rounds for a in (0.0, 1.0))
+    none_kept, full_kept = (rounds.num_accepted[~rounds.from_prompt] for rounds in (none, full))
+    assert full_kept.min() == num_draft_tokens
+    if rule != "tree":  # a sibling can be accepted where the first candidate never is
+        assert none_kept.max() == 0
+    assert full_kept.min() >= none_kept.max()

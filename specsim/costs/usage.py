@@ -1,0 +1,101 @@
+"""What a pass asks of one device: bytes, operations, and which of the two each of its matrix products waits for.
+
+The cost functions themselves do the counting, with rates of one byte and one operation a second, so what is counted is
+what is priced.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from specsim.costs.attention import AttentionCost
+from specsim.costs.experts import expert_time
+from specsim.costs.linear import LinearTime, linear_time
+from specsim.costs.roofline import Rates, device_rates
+from specsim.costs.shapes import ForwardShape
+from specsim.forward import Pass
+from specsim.schema.hardware import Device
+
+Product = Callable[[Rates], LinearTime]
+
+
+class Usage(NamedTuple):
+    """One device's share of one pass.
+
+    Attributes:
+        bytes: read and written: weights, activations of matrix products, KV caches and states.
+        operations: multiplications and additions, without padding [FLOP].
+        peak_seconds: that the operations would take at the full peak of each precision.
+        streaming: seconds in matrix products that wait for memory.
+        computing: seconds in matrix products that wait for arithmetic, and in the arithmetic of attention.
+    """
+
+    bytes: float
+    operations: float
+    peak_seconds: float
+    streaming: float
+    computing: float
+
+    def scaled(self, factor: float) -> Usage:
+        """All of it times a factor."""
+        return Usage(*(factor * value for value in self))
+
+
+def total(usages: list[Usage]) -> Usage:
+    """Of passes that run one after another."""
+    return Usage(*(sum(column) for column in zip(*usages, strict=True)))
+
+
+def pass_usage(shape: ForwardShape, device: Device, work: Pass, *, ideal: bool) -> Usage:
+    """The use that a pass makes of one device.
+
+    Args:
+        shape: what is multiplied.
+        device: where.
+        work: the pass.
+        ideal: as for ``passes.PassCost``: only weights are traffic.
+    """
+    rates = device_rates(device, ideal=ideal)
+    nothing = dict.fromkeys(rates.flops_in, math.inf)
+    byte = replace(rates, linear_bandwidth=1.0, flops_in=nothing, attention_bandwidth=1.0, attention_per_kv_head=0.0)
+    arithmetic = replace(rates, linear_bandwidth=math.inf)
+    operation = replace(arithmetic, flops_in=dict.fromkeys(rates.flops_in, 1.0), attention_flops=1.0, row_tile=(1, 1))
+    full = {name: flops for name, flops in device.peak if flops is not None}
+    peak = replace(operation, flops_in=full, attention_flops=device.peak.bf16)
+
+    products = list(_products(shape, work))
+    attend = partial(_attention, shape, work)
+    streaming, computing = 0.0, attend(rates)[1]
+    for product in products:
+        seconds = product(rates)
+        spent = float(seconds.weights + seconds.compute)
+        if product(arithmetic).compute > seconds.weights:
+            computing += spent
+        else:
+            streaming += spent
+    return Usage(
+        sum(float(product(byte).weights) for product in products) + attend(byte)[0],
+        sum(float(product(operation).compute) for product in products) + attend(operation)[1],
+        sum(float(product(peak).compute) for product in products) + attend(peak)[1],
+        streaming,
+        computing,
+    )
+
+
+def _products(shape: ForwardShape, work: Pass) -> Iterator[Product]:
+    """Every matrix product of a pass, as what it takes under given rates."""
+    rows = [(linear, work.tokens) for linear in shape.linears]
+    rows += [(shape.head, work.logit_rows), *((linear, work.fused_tokens) for linear in shape.fusion)]
+    for linear, number in rows:
+        yield partial(linear_time, [linear], number)
+    for product in shape.operators.experts:
+        yield partial(expert_time, [product], work.tokens)
+
+
+def _attention(shape: ForwardShape, work: Pass, rates: Rates) -> tuple[float, float]:
+    """(traffic, arithmetic)."""
+    return AttentionCost(shape.operators.attentions, shape.operators.states, rates).price(work)

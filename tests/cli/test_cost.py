@@ -1,0 +1,74 @@
+"""One step on the command line: the answer first, a folder only where asked for, and what it refuses."""
+
+import pandas as pd
+import pytest
+
+from specsim.schema import catalogue
+
+DEMO = "llama3.1-8b-h100-eagle3"
+
+
+def test_the_answer_comes_first(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command("cost", DEMO, "--batch", "1,8,64", "--num-draft-tokens", "0,3")
+    assert (code, err) == (0, "")
+    assert out.startswith("At batch 64 a step with 3 draft tokens takes 12.1 ms, 1.49 × one without, and yields 159 ")
+    assert "420,496 tokens instead of 440,116" in out.splitlines()[1]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", catalogue.names("scenario"))
+def test_every_scenario_by_its_own_policy(command, name, tmp_path):
+    code, out, err = command("cost", name, "--out", tmp_path / "new")
+    assert code == 0
+    assert len(err.splitlines()) <= 1, "a warning at most, where matrices are smaller or steps larger than measured"
+    assert out.splitlines()[-1] == f"written to {tmp_path / 'new'}/"
+    assert max(map(len, out.splitlines()[5:])) <= 120, "the tables fit a terminal"
+    table = pd.read_csv(tmp_path / "new" / "cost.csv")
+    assert table["batch"].tolist() == [1, 1, 8, 8, 64, 64]
+    parts = [f"{part}_s" for part in ("weights", "kv", "compute", "launch", "communication", "draft", "host")]
+    # ten digits are written
+    assert table[parts].sum(axis=1).to_numpy() == pytest.approx(table["step_s"].to_numpy(), rel=1e-8)
+
+
+def test_what_is_written(command, tmp_path):
+    arguments = ("cost", DEMO, "--batch", "4", "--num-draft-tokens", "0", "--out", tmp_path)
+    assert command(*arguments).code == 0
+    due = {"answer.txt", "cost.csv", "cost.png", "cost.svg", "memory.csv", "provenance.json", "scenario.yaml"}
+    assert {file.name for file in tmp_path.iterdir()} == due
+    assert len(pd.read_csv(tmp_path / "memory.csv")) == 1
+    code, out, err = command(*arguments)
+    assert (code, out) == (2, "")
+    assert "--force" in err
+    assert command(*arguments, "--force").code == 0
+
+
+def test_every_entry_that_is_none(command):
+    code, out, err = command("cost", DEMO, "--batch", "0,8,x,70000", "--num-draft-tokens", "-1,3,2.5,65")
+    assert (code, out) == (2, "")
+    named = [line.split(":")[0].strip() for line in err.splitlines()[1:]]
+    assert named == [
+        *("--batch is '0'", "--batch is 'x'", "--batch is '70000'"),
+        *("--num-draft-tokens is '-1'", "--num-draft-tokens is '2.5'", "--num-draft-tokens is '65'"),
+    ]
+
+
+@pytest.mark.parametrize("option", [("--context", "0"), ("--prompt-tokens", "-1"), ("--context", "x"), ("--batch",)])
+def test_a_command_line_that_makes_no_sense(command, option):
+    code, out, err = command("cost", DEMO, *option)
+    assert (code, out) == (2, "")
+    assert "Traceback" not in err
+
+
+def test_a_step_beyond_the_engines_budget(command, tmp_path):
+    code, out, err = command("cost", DEMO, "--batch", "1000", "--prompt-tokens", "8000", "--out", tmp_path / "new")
+    assert (code, out) == (2, "")
+    assert "a step has 12000 tokens, and the engine computes 8192 at most" in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_contexts_that_do_not_fit_together(command):
+    code, out, _ = command("cost", DEMO, "--batch", "1,64", "--context", "100000")
+    assert code == 0
+    assert "Batch 64 never runs without a drafter" in out
+    assert "Batch 64 never runs with the drafter" in out

@@ -1,0 +1,74 @@
+"""What leaves the shapes that a device's figures were fitted to, and that saying so moves no price."""
+
+from dataclasses import replace
+
+import pytest
+
+from specsim.costs.extrapolation import extrapolation
+from specsim.costs.shapes import target_shape
+from specsim.schema import catalogue
+from specsim.schema.engine import Kernels
+from specsim.schema.hardware import MeasuredRange
+from specsim.schema.load import load_scenario, read_device, read_model
+from specsim.simulation import Simulation
+
+DEMO = "llama3.1-8b-h100-eagle3"
+
+
+@pytest.mark.parametrize("name", catalogue.names("device"))
+def test_every_device_says_what_its_figures_were_fitted_to(name):
+    """Rows up to 1025 in all tables used; weights from 32 MB, on the L40S from 100 MB beside its L2 cache of 96."""
+    found = read_device(name).measured_range
+    assert found == MeasuredRange(linear_rows=1025, linear_weights="100 MB" if name == "l40s" else "32 MB")
+
+
+def test_rows_beyond_the_measured_ones(h100, llama_8b):
+    """Llama-8B's smallest matrix has 4096 x 4096 numbers, 33.6 MB, so only rows can leave the range."""
+    shapes = [target_shape(llama_8b)]
+    assert extrapolation(h100, shapes, 1025) is None
+    found = extrapolation(h100, shapes, 1026)
+    assert (found.rows, found.small_share, found.smallest_bytes) == (1026, 0, 2 * 4096**2)
+
+
+def test_matrices_smaller_than_measured(h100, llama_8b):
+    """On two devices each holds half: of a layer, 16.8 MB of the output and 25.2 of the projections are too small."""
+    found = extrapolation(h100, [target_shape(llama_8b, 2)], 1)
+    small = 32 * (4096 * 2048 + 4096 * 3072)
+    everything = small + 32 * 3 * 4096 * 7168 + 4096 * 64128
+    assert found.rows is None
+    assert found.smallest_bytes == 2 * 4096 * 2048
+    assert found.small_share == pytest.approx(small / everything, rel=1e-12)
+
+
+def test_of_a_mixture_each_experts_matrix_counts_as_itself(h100):
+    found = extrapolation(h100, [target_shape(read_model("qwen3-30b-a3b"))], 1)
+    # the router, 2048 x 128 in BF16, is smaller than an expert's 768 x 2048
+    assert found.smallest_bytes == 2 * 2048 * 128
+    assert 0.9 < found.small_share < 1
+
+
+def test_a_device_that_states_no_range_is_not_warned_of(h100, llama_8b):
+    silent = h100.model_copy(update={"measured_range": None})
+    assert extrapolation(silent, [target_shape(llama_8b, 2)], 10**6) is None
+    rows_only = h100.model_copy(update={"measured_range": MeasuredRange(linear_rows=8)})
+    assert extrapolation(rows_only, [target_shape(llama_8b, 2)], 8) is None
+    assert extrapolation(rows_only, [target_shape(llama_8b, 2)], 9).rows == 9
+
+
+def test_no_range_binds_the_ideal_device_or_an_engines_own_figures():
+    inputs = load_scenario(DEMO)
+    assert Simulation(inputs).extrapolation(5000).rows == 5000
+    assert Simulation(load_scenario(DEMO, ["deployment.ideal=true"])).extrapolation(5000) is None
+    own = Kernels.model_validate({"linear": {"launch": "4 us"}})
+    calibrated = inputs.engine.model_copy(update={"kernels": own})
+    assert Simulation(replace(inputs, engine=calibrated)).extrapolation(5000) is None
+
+
+def test_prices_do_not_know_the_range():
+    inputs = load_scenario(DEMO)
+    silent = inputs.device.model_copy(update={"measured_range": None})
+    runs = [
+        Simulation(found).run(found.scenario.workload.load, num_draft_tokens=3, num_requests=64, replication=0)
+        for found in (inputs, replace(inputs, device=silent))
+    ]
+    assert (runs[0].steps.end == runs[1].steps.end).all()

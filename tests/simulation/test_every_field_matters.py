@@ -1,0 +1,286 @@
+"""No flag is accepted and then ignored: every field of a deployment, a speculation and an engine changes some output.
+
+The fields are found by walking the input models. A field without a case fails here, so a new one has to come with a
+change of it that shows, or be listed as documentation.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import numpy as np
+import pytest
+from pydantic import BaseModel
+
+from specsim.errors import SpecsimError
+from specsim.schema.engine import AttentionUnderEngine, Engine, Graphs, Kernels, LinearUnderEngine
+from specsim.schema.load import load_scenario
+from specsim.schema.scenario import Deployment
+from specsim.schema.speculation import Speculation
+from specsim.schema.workload import ClosedLoop
+from specsim.simulation import Simulation
+
+DEMO, TREE = "llama3.1-8b-h100-eagle3", "llama3.1-8b-h100-eagle3-tree"
+MTP, MIXTURE = "qwen3.5-35b-a3b-h200-mtp", "deepseek-r1-8xb200-mtp"
+SHORT = (
+    "workload.lengths={kind: fixed, prompt_tokens: 100, output_tokens: 24}",
+    "workload.load.concurrency=6",
+    "workload.num_requests=12",
+)
+MODEL = "speculation.drafter={kind: draft_model, model: llama-3.2-1b}"
+MEDUSA = "speculation.drafter={kind: medusa, num_heads: 4}"
+NGRAM = "speculation.drafter={kind: ngram, host_time_per_step: 1 ms, host_time_per_sequence: 1 ms}"
+BLOCK = "speculation.drafter={kind: block_parallel, model: eagle-llama-3.1-8b, block_size: 4, fused_layers: 5}"
+BLOCK_LENGTHS = "curve.num_draft_tokens=[1, 2, 3]"
+CONSTANT = "speculation.acceptance={kind: constant, overlap: 0.6}"
+MEAN = (
+    "speculation.acceptance={kind: mean_length, mean_acceptance_length: 2.5, num_draft_tokens: 3, "
+    "shape: minimum_variance}"
+)
+TWO = ("deployment.num_devices=2", "deployment.tensor_parallel=2")
+GRAPHS = Graphs(sizes=(64,), eager_time_per_layer="1 ms", piecewise_time_per_layer="1 ms")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario, and what is changed in it."""
+
+    change: tuple[str, ...] = ()
+    scenario: str = DEMO
+    base: tuple[str, ...] = ()
+    engine: dict[str, Any] = field(default_factory=dict)
+    engine_base: dict[str, Any] = field(default_factory=dict)
+
+
+def engine(base=None, **change):
+    return Case(engine=change, engine_base=base or {})
+
+
+def kernels(block, **figures):
+    return engine(kernels=Kernels.model_validate({block: figures}))
+
+
+# path → a change of it; a drafter's fields are told apart by its kind
+CASES = {
+    "deployment.device": Case(("deployment.device=h200",)),
+    "deployment.num_devices": Case(("deployment.num_devices=2",)),
+    "deployment.tensor_parallel": Case(TWO),
+    "deployment.expert_parallel": Case(("deployment.expert_parallel=4",), MIXTURE),
+    "deployment.expert_exchange": Case(("deployment.expert_exchange=all_to_all",), MIXTURE),
+    "deployment.pipeline_parallel": Case(("deployment.num_devices=2", "deployment.pipeline_parallel=2")),
+    "deployment.target": Case(("deployment.target=qwen3-8b",), base=(MEDUSA,)),
+    "deployment.weight_format": Case(("deployment.weight_format=fp8",)),
+    "deployment.quantised_matrices": Case(
+        ("deployment.quantised_matrices=mlp",), base=("deployment.weight_format=fp8",)
+    ),
+    "deployment.kv_format": Case(("deployment.kv_format=fp8",)),
+    "deployment.engine": Case(("deployment.engine=ideal",)),
+    "deployment.ideal": Case(("deployment.ideal=true",)),
+    "speculation.drafter[draft_model].model": Case(("speculation.drafter.model=llama-3.1-8b",), base=(MODEL,)),
+    "speculation.drafter[draft_model].vocabulary_map": Case(
+        ("speculation.drafter.vocabulary_map=none",),
+        base=("speculation.drafter={kind: draft_model, model: qwen3-0.6b, vocabulary_map: prefix}",),
+    ),
+    "speculation.drafter[draft_model].weight_format": Case(("speculation.drafter.weight_format=fp8",), base=(MODEL,)),
+    "speculation.drafter[draft_model].tensor_parallel": Case(
+        ("speculation.drafter.tensor_parallel=1",), base=(MODEL, *TWO)
+    ),
+    "speculation.drafter[eagle].model": Case(("speculation.drafter.model=eagle-llama-3.1-8b",)),
+    "speculation.drafter[eagle].generation": Case(("speculation.drafter.generation=eagle",)),
+    "speculation.drafter[eagle].vocabulary_map": Case(("speculation.drafter.vocabulary_map=none",)),
+    "speculation.drafter[eagle].weight_format": Case(("speculation.drafter.weight_format=fp8",)),
+    "speculation.drafter[eagle].tensor_parallel": Case(("speculation.drafter.tensor_parallel=1",), base=TWO),
+    "speculation.drafter[mtp].weight_format": Case(("speculation.drafter.weight_format=fp8",), MTP),
+    "speculation.drafter[mtp].tensor_parallel": Case(("speculation.drafter.tensor_parallel=1",), MTP, TWO),
+    "speculation.drafter[medusa].num_heads": Case(("speculation.drafter.num_heads=5",), base=(MEDUSA,)),
+    "speculation.drafter[medusa].num_layers": Case(("speculation.drafter.num_layers=2",), base=(MEDUSA,)),
+    "speculation.drafter[medusa].weight_format": Case(("speculation.drafter.weight_format=fp8",), base=(MEDUSA,)),
+    "speculation.drafter[medusa].tensor_parallel": Case(
+        ("speculation.drafter.tensor_parallel=1",), base=(MEDUSA, *TWO)
+    ),
+    "speculation.drafter[block_parallel].model": Case(
+        ("speculation.drafter.model=llama-3.1-8b",), base=(BLOCK, BLOCK_LENGTHS)
+    ),
+    "speculation.drafter[block_parallel].block_size": Case(
+        ("speculation.drafter.block_size=8",), base=(BLOCK, BLOCK_LENGTHS)
+    ),
+    "speculation.drafter[block_parallel].fused_layers": Case(
+        ("speculation.drafter.fused_layers=1",), base=(BLOCK, BLOCK_LENGTHS)
+    ),
+    "speculation.drafter[block_parallel].weight_format": Case(
+        ("speculation.drafter.weight_format=fp8",), base=(BLOCK, BLOCK_LENGTHS)
+    ),
+    "speculation.drafter[block_parallel].tensor_parallel": Case(
+        ("speculation.drafter.tensor_parallel=1",), base=(BLOCK, BLOCK_LENGTHS, *TWO)
+    ),
+    "speculation.drafter[ngram].host_time_per_step": Case(
+        ("speculation.drafter.host_time_per_step=2 ms",), base=(NGRAM,)
+    ),
+    "speculation.drafter[ngram].host_time_per_sequence": Case(
+        ("speculation.drafter.host_time_per_sequence=2 ms",), base=(NGRAM,)
+    ),
+    "speculation.drafts": Case(("speculation.drafts=argmax",), base=(CONSTANT,)),
+    "speculation.verifier": Case(("speculation.verifier=block",), base=(CONSTANT,)),
+    "speculation.tree.branching": Case(("speculation.tree.branching=[2, 1, 1, 1, 1]",), TREE),
+    "speculation.tree.siblings": Case(("speculation.tree.siblings=with_replacement",), TREE),
+    "speculation.acceptance[constant].overlap": Case(("speculation.acceptance.overlap=0.7",), base=(CONSTANT,)),
+    "speculation.acceptance[constant].vocabulary": Case(("speculation.acceptance.vocabulary=8",), base=(CONSTANT,)),
+    "speculation.acceptance[constant].concentration": Case(
+        ("speculation.acceptance.concentration=0.2",), base=(CONSTANT, "speculation.verifier=block")
+    ),
+    "speculation.acceptance[profile].basis": Case(("speculation.acceptance.basis=conditional",)),
+    "speculation.acceptance[profile].values": Case(("speculation.acceptance.values=[0.9, 0.8]",)),
+    "speculation.acceptance[profile].vocabulary": Case(("speculation.acceptance.vocabulary=8",)),
+    "speculation.acceptance[profile].concentration": Case(
+        ("speculation.acceptance.concentration=0.2",), base=("speculation.verifier=block",)
+    ),
+    "speculation.acceptance[mean_length].mean_acceptance_length": Case(
+        ("speculation.acceptance.mean_acceptance_length=1.5",), base=(MEAN,)
+    ),
+    "speculation.acceptance[mean_length].num_draft_tokens": Case(
+        ("speculation.acceptance.num_draft_tokens=8", "speculation.acceptance.shape=geometric"),
+        base=(MEAN, "speculation.acceptance.shape=geometric"),
+    ),
+    "speculation.acceptance[mean_length].shape": Case(("speculation.acceptance.shape=geometric",), base=(MEAN,)),
+    "speculation.acceptance[mean_length].vocabulary": Case(("speculation.acceptance.vocabulary=8",), base=(MEAN,)),
+    "speculation.acceptance[mean_length].concentration": Case(
+        ("speculation.acceptance.concentration=0.2",), base=(MEAN, "speculation.verifier=block")
+    ),
+    "speculation.policy.num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",)),
+    "speculation.temperature": Case(("speculation.temperature=0",), base=(CONSTANT,)),
+    "engine.max_num_seqs": engine(max_num_seqs=2),
+    "engine.max_num_batched_tokens": engine(max_num_batched_tokens=64),
+    "engine.speculation_max_num_seqs": engine(speculation_max_num_seqs=2),
+    "engine.speculation_max_num_batched_tokens": engine(speculation_max_num_batched_tokens=64),
+    "engine.memory_fraction": engine(memory_fraction=0.5),
+    "engine.activation_reserve": engine(activation_reserve=1e10),
+    "engine.host_time_per_step": engine(host_time_per_step=1e-2),
+    "engine.host_time_per_sequence": engine(host_time_per_sequence=1e-2),
+    "engine.host_time_per_draft_pass": engine(host_time_per_draft_pass=1e-2),
+    "engine.host_time_per_verified_row": engine(host_time_per_verified_row=1e-2),
+    # Medusa heads take no prompts in, so steps of prompts alone run no draft pass
+    "engine.host_time_when_idle_drafter": Case(base=(MEDUSA,), engine={"host_time_when_idle_drafter": 1e-2}),
+    "engine.verify_attention_factor": engine(verify_attention_factor=2.0),
+    "engine.graphs.sizes": engine({"graphs": GRAPHS}, graphs=GRAPHS.model_copy(update={"sizes": (2048,)})),
+    "engine.graphs.eager_time_per_layer": engine(
+        {"graphs": GRAPHS}, graphs=GRAPHS.model_copy(update={"eager_time_per_layer": 2e-3})
+    ),
+    "engine.graphs.piecewise_time_per_layer": engine(
+        {"graphs": GRAPHS.model_copy(update={"sizes": (2048,)})},
+        graphs=GRAPHS.model_copy(update={"sizes": (2048,), "piecewise_time_per_layer": 2e-3}),
+    ),
+    **{
+        f"engine.kernels.linear.{name}": kernels("linear", **{name: value})
+        for name, value in zip(LinearUnderEngine.model_fields, ("9 us", 0.3, 0.3, 1.0), strict=True)
+    },
+    **{
+        f"engine.kernels.attention.{name}": kernels("attention", **{name: value})
+        for name, value in zip(AttentionUnderEngine.model_fields, ("90 us", "1 us", 0.3, 0.3), strict=True)
+    },
+    "engine.kernels.elementwise.launch": kernels("elementwise", launch="9 us"),
+}
+# what these say is checked against other inputs, and a wrong value is an error
+REFUSED = {
+    "deployment.num_devices",
+    "speculation.drafter[draft_model].vocabulary_map",
+    "speculation.drafter[eagle].vocabulary_map",
+}
+DOCUMENTATION = {
+    "speculation.drafter[ngram].source",
+    "speculation.acceptance[constant].source",
+    "speculation.acceptance[profile].source",
+    "speculation.acceptance[mean_length].source",
+    "engine.name",
+    "engine.sources",
+    # which device a calibrated profile belongs to
+    "engine.device",
+}
+
+
+def leaves(model: type[BaseModel], path: str) -> Iterator[str]:
+    """Every field of a model that is not a model itself; one of several models goes by its kind."""
+    for name, info in model.model_fields.items():
+        inner = [found for found in models(info.annotation) if "sources" not in name]
+        for found in inner:
+            kind = kind_of(found)
+            yield from leaves(found, f"{path}.{name}[{kind}]" if len(inner) > 1 else f"{path}.{name}")
+        if not inner and not (name == "kind" and kind_of(model)):
+            yield f"{path}.{name}"
+
+
+def models(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type):
+        return [annotation] if issubclass(annotation, BaseModel) else []
+    arguments = get_args(annotation)[:1] if get_origin(annotation) is Annotated else get_args(annotation)
+    return [found for argument in arguments for found in models(argument)]
+
+
+def kind_of(model: type[BaseModel]) -> str | None:
+    info = model.model_fields.get("kind")
+    choices = get_args(info.annotation) if info and get_origin(info.annotation) is Literal else ()
+    return choices[0] if len(choices) == 1 else None
+
+
+WALKED = [
+    *leaves(Deployment, "deployment"),
+    *leaves(Speculation, "speculation"),
+    *leaves(Engine, "engine"),
+]
+
+
+def test_every_field_has_a_case_and_every_case_a_field():
+    assert len(set(WALKED)) == len(WALKED)
+    assert not set(CASES) & DOCUMENTATION
+    missing, stray = set(WALKED) - set(CASES) - DOCUMENTATION, (set(CASES) | DOCUMENTATION) - set(WALKED)
+    assert not missing, f"add a change of them that shows, or list them as documentation: {sorted(missing)}"
+    assert not stray
+
+
+@pytest.mark.parametrize("path", CASES)
+def test_a_field_changes_some_output(path):
+    case = CASES[path]
+    before = outcome(case, (), {})
+    after = outcome(case, case.change, case.engine)
+    assert not before.startswith("refused")
+    assert after != before
+    assert after.startswith("refused") == (path in REFUSED), after
+
+
+def outcome(case: Case, change: tuple[str, ...], engine: dict[str, Any]) -> str:
+    """Everything a run leaves and the memory it runs in, or why it is refused."""
+    try:
+        inputs = load_scenario(case.scenario, [*SHORT, *case.base, *change])
+    except SpecsimError as error:
+        return f"refused: {error}"
+    altered = inputs.engine.model_copy(update=case.engine_base | engine)
+    simulation = Simulation(replace(inputs, engine=altered))
+    load, k = inputs.scenario.workload.load, inputs.scenario.speculation.policy.num_draft_tokens
+    assert isinstance(load, ClosedLoop)
+    records = simulation.run(load, num_draft_tokens=k, num_requests=12, replication=0)
+    digest = hashlib.sha256(repr([simulation.memory(True).kv_tokens, simulation.memory(True).weights]).encode())
+    for table in (records.requests, records.steps, records.rounds):
+        for column in fields(table):
+            digest.update(np.ascontiguousarray(getattr(table, column.name)).tobytes())
+    return digest.hexdigest()
+
+
+def test_the_outcome_is_the_same_where_nothing_changes():
+    """Else any change would show."""
+    case = CASES["speculation.temperature"]
+    assert outcome(case, (), {}) == outcome(case, (), {})
+    assert outcome(case, ("speculation.acceptance.source=elsewhere",), {}) == outcome(case, (), {})
+
+
+def test_a_new_field_without_a_case_would_be_missed():
+    class Another(Deployment):
+        overlap_batches: bool = False
+
+    class Loud(Speculation):
+        """A speculation with a part of its own."""
+
+        extra: Another | None = None
+
+    assert set(leaves(Another, "deployment")) - set(WALKED) == {"deployment.overlap_batches"}
+    found = set(leaves(Loud, "speculation")) - set(WALKED)
+    assert "speculation.extra.overlap_batches" in found
