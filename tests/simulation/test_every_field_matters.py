@@ -158,6 +158,7 @@ CASES = {
     "engine.host_time_per_step": engine(host_time_per_step=1e-2),
     "engine.host_time_per_sequence": engine(host_time_per_sequence=1e-2),
     "engine.host_time_per_draft_pass": engine(host_time_per_draft_pass=1e-2),
+    "engine.host_time_per_draft_pass_of": engine(host_time_per_draft_pass_of={"eagle3": 1e-2}),
     "engine.host_time_per_verified_row": engine(host_time_per_verified_row=1e-2),
     # Medusa heads take no prompts in, so steps of prompts alone run no draft pass
     "engine.host_time_when_idle_drafter": Case(base=(MEDUSA,), engine={"host_time_when_idle_drafter": 1e-2}),
@@ -193,7 +194,7 @@ DOCUMENTATION = {
     "speculation.acceptance[mean_length].source",
     "engine.name",
     "engine.sources",
-    # which device a calibrated profile belongs to
+    # which device a calibrated profile belongs to; another one is refused (schema/invalid/profile_of_another_device.yaml)
     "engine.device",
 }
 

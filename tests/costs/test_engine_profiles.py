@@ -1,0 +1,100 @@
+"""What an engine profile adds to a step: its own kernels, verify attention, graphs and the host's launches."""
+
+import pytest
+
+from specsim.costs.passes import PassCost
+from specsim.costs.shapes import target_shape
+from specsim.costs.step import StepCost
+from specsim.forward import Pass, attended
+from specsim.schema.engine import Engine, Graphs, Kernels
+from specsim.schema.load import load_scenario
+
+DECODE = Pass(40, 40, 40, 40 * 1000, 40 * 1000)
+VERIFY = Pass(160, 160, 40, 40 * 1003, 40 * attended(4, 1003), verify_context=40 * 1003)
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return load_scenario("llama3.1-8b-h100-eagle3").engine
+
+
+@pytest.fixture
+def cost(h100, llama_8b):
+    def build(engine, factor=1.0, drafter=False):
+        device = engine.on(h100)
+        target = PassCost(target_shape(llama_8b), device, ideal=False, verify_factor=factor)
+        return StepCost(target, target if drafter else None, engine)
+
+    return build
+
+
+def graphs(**changes):
+    return Graphs.model_validate({"sizes": (8, 64, 256), "eager_time_per_layer": "0 us", **changes})
+
+
+def test_verify_attention_takes_the_factor_longer_to_read_and_decoding_does_not(cost, engine):
+    plain, slow = cost(engine), cost(engine, factor=2.5)
+    assert slow.price(DECODE) == plain.price(DECODE)
+    verify, slower = plain.price(VERIFY), slow.price(VERIFY)
+    per_head = (
+        40 * 8 * 32 * 15.5e-9
+    )  # the part that is not reading: requests, KV heads, layers; see hardware/h100-sxm.yaml
+    assert slower.kv - per_head == pytest.approx(2.5 * (verify.kv - per_head), rel=1e-3)
+    assert slower._replace(kv=0) == verify._replace(kv=0)
+
+
+def test_of_a_mixed_step_only_the_verifying_requests_read_longer(cost, engine):
+    half = VERIFY._replace(verify_context=VERIFY.verify_context // 2)
+    kv = [cost(engine, factor=3.0).price(work).kv for work in (VERIFY._replace(verify_context=0), half, VERIFY)]
+    assert kv[1] == pytest.approx((kv[0] + kv[2]) / 2, rel=1e-12)
+
+
+def test_a_step_is_padded_to_the_next_captured_size(cost, engine):
+    captured = cost(engine.model_copy(update={"graphs": graphs()}))
+    plain = cost(engine)
+    padded = plain.price(DECODE._replace(tokens=64))
+    assert captured.price(DECODE) == padded
+    assert captured.price(VERIFY) == plain.price(VERIFY._replace(tokens=256))
+    assert captured.price(DECODE._replace(tokens=257)) == plain.price(DECODE._replace(tokens=257)), "beyond all graphs"
+
+
+def test_an_eager_step_takes_the_longer_of_launching_and_computing(cost, engine):
+    large = DECODE._replace(tokens=300)
+    device = sum(cost(engine).price(large)) - cost(engine).price(large).host
+    for per_layer in (1e-6, 1e-3):
+        profile = engine.model_copy(update={"graphs": graphs(eager_time_per_layer=f"{per_layer} s")})
+        time = cost(profile).price(large)
+        assert sum(time) - time.host == pytest.approx(max(device, 32 * per_layer), rel=1e-12)
+        assert cost(profile).price(large, mode="graph") == cost(engine).price(large)
+
+
+def test_small_steps_with_prompts_are_launched_in_pieces(cost, engine):
+    profile = engine.model_copy(update={"graphs": graphs(piecewise_time_per_layer="1 ms")})
+    prompts = DECODE._replace(prompt_query_context=1000)
+    assert sum(cost(profile).price(DECODE)) < 0.032
+    time = cost(profile).price(prompts)
+    assert sum(time) - time.host == pytest.approx(0.032, rel=1e-12)
+
+
+def test_kernels_under_an_engine_replace_those_figures_and_no_others(engine, h100):
+    profile = engine.model_copy(
+        update={"kernels": Kernels.model_validate({"linear": {"bandwidth_efficiency": 0.5}, "attention": {}})}
+    )
+    device = profile.on(h100)
+    assert device.linear == h100.linear.model_copy(update={"bandwidth_efficiency": 0.5})
+    assert device.attention == h100.attention
+    assert engine.on(h100) is h100
+
+
+def test_an_idle_drafter_taxes_steps_that_draft_nothing(cost, engine):
+    profile = engine.model_copy(update={"host_time_when_idle_drafter": 1e-3})
+    idle, busy = cost(profile, drafter=True).price(DECODE), cost(profile, drafter=True).price(DECODE, [DECODE])
+    assert idle.host == pytest.approx(cost(engine).price(DECODE).host + 1e-3)
+    assert busy.host == pytest.approx(cost(engine, drafter=True).price(DECODE, [DECODE]).host)
+    assert cost(profile).price(DECODE) == cost(engine).price(DECODE), "without a drafter there is nothing idle"
+
+
+def test_draft_passes_can_cost_otherwise_for_a_kind(engine):
+    profile = engine.model_copy(update={"host_time_per_draft_pass_of": {"eagle3": 1e-3}})
+    assert profile.draft_pass_time("eagle3") == 1e-3
+    assert profile.draft_pass_time("eagle") == engine.host_time_per_draft_pass
