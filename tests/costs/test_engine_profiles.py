@@ -36,9 +36,8 @@ def test_verify_attention_takes_the_factor_longer_to_read_and_decoding_does_not(
     plain, slow = cost(engine), cost(engine, factor=2.5)
     assert slow.price(DECODE) == plain.price(DECODE)
     verify, slower = plain.price(VERIFY), slow.price(VERIFY)
-    per_head = (
-        40 * 8 * 32 * 15.5e-9
-    )  # the part that is not reading: requests, KV heads, layers; see hardware/h100-sxm.yaml
+    # the part that is not reading: requests x KV heads x layers, as hardware/h100-sxm.yaml has it
+    per_head = 40 * 8 * 32 * 15.5e-9
     assert slower.kv - per_head == pytest.approx(2.5 * (verify.kv - per_head), rel=1e-3)
     assert slower._replace(kv=0) == verify._replace(kv=0)
 

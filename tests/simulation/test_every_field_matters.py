@@ -194,7 +194,7 @@ DOCUMENTATION = {
     "speculation.acceptance[mean_length].source",
     "engine.name",
     "engine.sources",
-    # which device a calibrated profile belongs to; another one is refused (schema/invalid/profile_of_another_device.yaml)
+    # which device a calibrated profile belongs to; another one is refused (invalid/profile_of_another_device.yaml)
     "engine.device",
 }
 
