@@ -86,7 +86,7 @@ def deployment_overrides(row: Setting) -> tuple[str, ...]:
     """Device, engine and target as far as the row names them."""
     names = {"device": row.use_device, "engine": row.use_engine, "target": row.use_model}
     devices = {"num_devices": row.num_devices, "tensor_parallel": row.num_devices}
-    stated = {**names, **devices}
+    stated = {**names, **devices, "expert_parallel": row.expert_parallel}
     return tuple(f"deployment.{key}={json.dumps(value)}" for key, value in stated.items() if value)
 
 

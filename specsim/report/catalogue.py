@@ -39,7 +39,8 @@ def _hardware() -> Iterator[Row]:
 def _engines() -> Iterator[Row]:
     for name in catalogue.names("engine"):
         engine = read_engine(name)
-        yield name, engine.name, f"{1e3 * engine.host_time_per_step:g} ms", str(engine.max_num_batched_tokens)
+        host = f"{1e3 * engine.host_time_per_step:g} ms"
+        yield name, engine.name, engine.device or "any", host, str(engine.max_num_batched_tokens)
 
 
 def _models() -> Iterator[Row]:
@@ -70,7 +71,7 @@ def _tables(kind: str) -> Iterator[Row]:
 
 _LISTINGS: dict[str, tuple[Row, Callable[[], Iterator[Row]]]] = {
     "hardware": (("name", "device", "memory", "bandwidth", "BF16 dense", "efficiencies"), _hardware),
-    "engines": (("name", "engine", "host time per step", "tokens per step"), _engines),
+    "engines": (("name", "engine", "device", "host time per step", "tokens per step"), _engines),
     "models": (("name", "parameters", "layers", "heads/kv", "vocabulary"), _models),
     "scenarios": (("name", "description"), _scenarios),
     **{kind: (("name", "table"), partial(_tables, kind)) for kind in ("lengths", "measurements", "steps")},

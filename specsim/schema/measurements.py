@@ -57,6 +57,8 @@ class Setting(Input):
     """Device profile that simulates it, by catalogue name or path; empty: the one of --scenario."""
     num_devices: Whole | None = None
     """Devices that share the target by tensor parallelism; empty: those of --scenario, or 1."""
+    expert_parallel: Whole | None = None
+    """Groups of those devices among which whole experts are spread; empty: those of --scenario, or 1."""
     use_engine: str = ""
     """Engine profile that simulates it, by catalogue name or path; empty: the one of --scenario."""
     use_model: str = ""
@@ -215,8 +217,8 @@ def _acceptance(row: Measurement) -> Iterator[Contradiction]:
 
 # a sweep is one setting: only load, draft length and what follows from them change within it
 SAME_IN_A_SWEEP = (
-    "device", "engine", "model", "drafter", "use_device", "num_devices", "use_engine", "use_model", "workload",
-    "load_kind", "temperature",
+    "device", "engine", "model", "drafter", "use_device", "num_devices", "expert_parallel", "use_engine", "use_model",
+    "workload", "load_kind", "temperature",
 )  # fmt: skip
 
 

@@ -81,8 +81,8 @@ class NgramLookup(Input):
 
     kind: Literal["ngram"]
     host_time_per_step: Duration
-    """Host time of looking drafts up, for a step; no published figure was found, so measure it (0 us to leave it
-    out)."""
+    """Host time of looking drafts up, for a step; measure it (docs/drafting.md has the one published figure, 0 us
+    leaves it out)."""
     host_time_per_sequence: Duration
     """Host time of looking drafts up, for each sequence of a step that drafts; likewise."""
     source: str = ""

@@ -26,6 +26,9 @@ def test_listed_figures(command):
     _, out, _ = command("list", "models")
     (llama,) = [line for line in out.splitlines() if " llama-3.1-8b " in line]
     assert all(figure in llama for figure in ("8.03 B", "32/8", "128256"))
+    _, out, _ = command("list", "engines")
+    (trtllm,) = [line for line in out.splitlines() if " trtllm-1.x " in line]
+    assert all(figure in trtllm for figure in ("TensorRT-LLM 1.x", " any ", "0.3 ms", "8192"))
 
 
 @pytest.mark.parametrize("kind", ["scenario", "device", "engine"])

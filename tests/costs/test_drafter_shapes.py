@@ -73,3 +73,11 @@ def test_a_block_parallel_head_makes_keys_and_values_of_the_targets_states():
     # its keys and values are products with matrices that its layers have anyway
     assert shape.resident_parameters == 5 * layer + 5 * H * H
     assert shape.kv_bytes_per_token == 5 * 2 * KV * 2
+
+
+def test_the_dspark_head_for_apertus_weighs_what_its_checkpoint_does():
+    """Published with two digits: 3.4 GB, its Markov head of rank 256 (embedding 266,752, output 131,072) included."""
+    head = BlockParallelHead(kind="block_parallel", model="x", block_size=7, fused_layers=5)
+    shape = drafter_shape(head, read_model("dspark-apertus-v1.5-8b"), 1)
+    markov = 2 * 256 * (266752 + 131072)
+    assert shape.resident_bytes + markov == pytest.approx(3.4e9, abs=0.05e9)

@@ -70,6 +70,7 @@ def test_active_parameters_are_the_published_ones_within_their_rounding(name, pu
 def test_the_names_of_rounded_models():
     assert read_model("kimi-k2").num_parameters == pytest.approx(1e12, rel=5e-2)  # "1T"
     assert read_model("qwen3.5-35b-a3b").num_parameters == pytest.approx(35e9, rel=2e-2)
+    assert read_model("apertus-v1.5-70b").num_parameters == pytest.approx(70e9, rel=2e-2)
 
 
 def test_the_mtp_module_of_deepseek_v3():

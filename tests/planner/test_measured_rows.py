@@ -108,6 +108,14 @@ def test_the_row_overrides_a_scenario_and_the_scenario_fills_the_row():
     assert result.speedup is not None
 
 
+def test_experts_are_spread_as_the_row_says():
+    several = row(use_device="b200", use_model="deepseek-r1-nvfp4", use_drafter="{kind: mtp}", num_devices=8)
+    for stated, groups in ((several, 1), (several.model_copy(update={"expert_parallel": 4}), 4)):
+        for speculating in (False, True):
+            deployment = arm_inputs(BASE, arm(stated, speculating=speculating)).scenario.deployment
+            assert (deployment.tensor_parallel, deployment.expert_parallel) == (8, groups)
+
+
 def test_arms_without_speculation_are_the_same_whatever_drafts():
     drafts = {"num_draft_tokens": 5, "acceptance": (), "acceptance_length": 2.0}
     other = row(use_drafter="{kind: draft_model, model: llama-3.2-1b}", **drafts)
