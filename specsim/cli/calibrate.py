@@ -53,6 +53,7 @@ def calibrate(
     from specsim.report.calibration import answer, parameter_table, point_table, profile_text
     from specsim.report.folder import text_writer, write_file
     from specsim.schema import catalogue
+    from specsim.schema.load import read_engine
     from specsim.schema.measurements import read_measurements
     from specsim.schema.speculation import pass_kind
     from specsim.schema.steps import read_steps
@@ -74,7 +75,9 @@ def calibrate(
     inputs = one_profile([seen.inputs for seen in found], ", ".join(file.name for file in tables))
     kinds = {pass_kind(seen.inputs.scenario.speculation.drafter) for seen in found if seen.speculating} - {None}
     with progress_bar("fitting") as progress:
-        result = fit(inputs.engine, inputs.device, points, candidates({kind for kind in kinds if kind}), progress)
+        # a row's own limits say how it was run, and are no part of the profile
+        engine = read_engine(str(inputs.files["engine"]))
+        result = fit(engine, inputs.device, points, candidates({kind for kind in kinds if kind}), progress)
     screen = console()
     screen.print(answer(result, points), style="bold", markup=False, soft_wrap=True)
     screen.print(parameter_table(result))
@@ -83,7 +86,7 @@ def calibrate(
         device = inputs.scenario.deployment.device
         text = profile_text(
             result,
-            name=name or f"{inputs.engine.name}, calibrated on {inputs.device.name}",
+            name=name or f"{engine.name}, calibrated on {inputs.device.name}",
             device=device,
             data=tables,
             num_points=len(points),
