@@ -49,6 +49,8 @@ def operators_figure(rows: pd.DataFrame, *, title: str, subtitle: str) -> Figure
             for axes, device in zip(line, devices, strict=True):
                 chosen = rows[(rows["operator"] == operator) & (rows["device"] == device)]
                 _draw(axes, chosen, dict(zip(stacks, COLOURS, strict=False)), f"{operator}, {device}", SIZES[operator])
+        for stack, colour in zip(stacks, COLOURS, strict=False):
+            grid[0][0].plot([], [], color=colour, label=stack)
         grid[0][0].legend(loc="upper right", ncols=len(stacks), fontsize=9, handlelength=1.2, columnspacing=1)
         return figure
 
@@ -66,7 +68,7 @@ def _draw(axes: Axes, rows: pd.DataFrame, colours: dict[str, str], title: str, s
             continue
         x = 10 ** found.index.to_numpy(dtype=float)
         axes.fill_between(x, found[0.1], found[0.9], color=colour, alpha=0.14, linewidth=0)
-        axes.plot(x, found[0.5], color=colour, linewidth=1.8, label=stack)
+        axes.plot(x, found[0.5], color=colour, linewidth=1.8)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(numticks=5))
     axes.xaxis.set_minor_locator(NullLocator())

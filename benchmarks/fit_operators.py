@@ -1,0 +1,139 @@
+"""Fits a device's figures to measured operators, and says how far off they are on shapes that the fit did not see.
+
+    python benchmarks/fit_operators.py [DEVICE...]
+
+needs the extra ``operators``. Matrix products: weights of 32 MB and more, at most 1025 rows. Decode attention: KV of
+50 MB and more, heads of at most 256. Shapes fall into five parts (``specsim.planner.operators.folds``). The figures
+printed are fitted to parts 1 to 4; "held out" is part 0. "crossed" is five such fits, each judged on the part that it
+left out, so that every shape counts once: a fifth of the shapes alone is a noisy judge.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import least_squares
+
+from specsim.costs.linear import activation_bytes
+from specsim.costs.roofline import padded_rows, soft_maximum
+from specsim.planner.operators import FOLDS, LARGEST_HEAD, SHAPES, folds, format_of
+from specsim.schema.load import read_device
+from specsim.schema.operator_tables import PRECISIONS, SYSTEMS, installed, read_operators
+from specsim.schema.quantisation import KV_BYTES
+
+# Errors beyond this count by their size and not by its square, as what is judged are medians
+ROBUST = 0.02
+TILES = {"bf16": [(1, 1), (64, 128)], "other": [(1, 1), (64, 64), (64, 128), (128, 128)]}
+
+
+class Form(NamedTuple):
+    """Seconds of every row as a function of a few figures, with where they start and may go."""
+
+    seconds: Callable[[np.ndarray], np.ndarray]
+    start: list[float]
+    low: list[float]
+    high: list[float]
+
+
+def fit(form: Form, measured: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    def errors(figures):
+        return np.log(form.seconds(figures)[chosen] / measured[chosen])
+
+    return least_squares(errors, form.start, bounds=(form.low, form.high), loss="soft_l1", f_scale=ROBUST).x
+
+
+def judge(form: Form, measured: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, float, str]:
+    """The figures fitted without part 0, the crossed median, and both verdicts in words."""
+    fits = [fit(form, measured, part != left_out) for left_out in range(FOLDS)]
+    predicted = np.array([form.seconds(figures) for figures in fits])
+    crossed = predicted[part, np.arange(len(part))] / measured - 1
+    held_out = crossed[part == 0]
+    return fits[0], float(np.median(np.abs(crossed))), f"held out {error(held_out)}, crossed {error(crossed)}"
+
+
+def error(errors: np.ndarray) -> str:
+    median, p90 = np.percentile(np.abs(errors), (50, 90))
+    return f"{median:.1%} / {p90:.1%} ({errors.mean():+.1%})"
+
+
+def product_form(rows: pd.DataFrame, precision: str, tile: tuple[int, int], device) -> Form:
+    form, asked = format_of(precision), rows["rows"].to_numpy()
+    held = (rows["outputs"] * rows["inputs"]).to_numpy(dtype=float)
+    per_row = np.array([activation_bytes(i, o, form) for i, o in zip(rows["inputs"], rows["outputs"], strict=True)])
+    moved = (held * form.bytes_per_weight + asked * per_row) / device.memory.bandwidth
+    peak = dict(device.peak)[form.compute]
+    computed = 2 * held * padded_rows(asked, tile) / peak
+
+    def seconds(figures):
+        launch, compute, bandwidth, sharpness = figures
+        return 1e-6 * launch + soft_maximum(computed / compute, moved / bandwidth, sharpness)
+
+    return Form(seconds, [5, 0.7, 0.85, 2.5], [0, 0.1, 0.2, 0.8], [60, 1.5, 1.5, 20])
+
+
+def decode_form(rows: pd.DataFrame, device) -> Iterator[tuple[str, Form]]:
+    """Two forms: the launch, KV heads and reading of KV added up, and the last two under a soft maximum."""
+    heads = (rows["sequences"] * rows["kv_heads"]).to_numpy(dtype=float)
+    per_token = 2 * rows["kv_heads"] * rows["head_size"] * rows["precision"].map(KV_BYTES)
+    read = (rows["sequences"] * rows["context"] * per_token).to_numpy() / device.memory.bandwidth
+
+    def added(figures):
+        launch, each, bandwidth = figures
+        return 1e-6 * launch + 1e-9 * each * heads + read / bandwidth
+
+    def soft(figures):
+        launch, each, bandwidth, sharpness = figures
+        return 1e-6 * launch + soft_maximum(1e-9 * each * heads, read / bandwidth, sharpness)
+
+    yield "sum", Form(added, [13, 15, 0.9], [0, 0, 0.2], [60, 200, 1.5])
+    yield "soft maximum", Form(soft, [13, 15, 0.9, 2], [0, 0, 0.2, 0.5], [60, 200, 1.5, 30])
+
+
+def products(folder, name: str) -> None:
+    device = read_device(name)
+    for table in read_operators(folder, name, "matrix product"):
+        for precision in PRECISIONS.values():
+            form = format_of(precision)
+            rows = table.rows[table.rows["precision"] == precision]
+            # the size of the matrix in BF16, so that every precision has the same shapes
+            rows = rows[(2 * rows["outputs"] * rows["inputs"] >= 32e6) & (rows["rows"] <= 1025)]
+            if rows.empty or dict(device.peak)[form.compute] is None:
+                continue
+            measured, part = rows["seconds"].to_numpy(), folds(rows[SHAPES["matrix product"]])
+            tried = [
+                (judge(product_form(rows, precision, tile, device), measured, part), tile)
+                for tile in TILES.get(precision, TILES["other"])
+            ]
+            (figures, _, verdict), tile = min(tried, key=lambda one: one[0][1])
+            launch, compute, bandwidth, sharpness = figures
+            print(
+                f"{name:14} {table.stack:17} {precision:9} launch {launch:5.2f} us, {compute:.3f}, {bandwidth:.3f}, "
+                f"sharpness {sharpness:5.2f}, tile {tile}: {verdict}, {len(rows)} rows"
+            )
+
+
+def decodes(folder, name: str) -> None:
+    device = read_device(name)
+    for table in read_operators(folder, name, "decode attention"):
+        rows = table.rows[(table.rows["precision"] == "bf16") & (table.rows["head_size"] <= LARGEST_HEAD)]
+        read = 4 * rows["sequences"] * rows["context"] * rows["kv_heads"] * rows["head_size"]
+        rows = rows[read >= 50e6]
+        measured, part = rows["seconds"].to_numpy(), folds(rows[SHAPES["decode attention"]])
+        for form_name, form in decode_form(rows, device):
+            figures, _, verdict = judge(form, measured, part)
+            words = ", ".join(f"{figure:.3g}" for figure in figures)
+            print(f"{name:14} {table.stack:17} decode, {form_name:12} {words}: {verdict}, {len(rows)} rows")
+
+
+def main() -> None:
+    folder, release = installed("benchmarks/fit_operators.py")
+    print(f"aiconfigurator-core {release}; errors: median / 90th percentile (bias)")
+    for name in sys.argv[1:] or SYSTEMS:
+        products(folder, name)
+        decodes(folder, name)
+
+
+if __name__ == "__main__":
+    main()
