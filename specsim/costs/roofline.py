@@ -42,6 +42,8 @@ class Rates:
         attention_flops, attention_bandwidth: of attention [FLOP/s, B/s].
         attention_launch: per layer [s].
         attention_per_kv_head: per layer, sequence and KV head [s].
+        attention_sharpness: n of the soft maximum of that and of reading keys and values.
+        attention_ramp: that reading takes longer than at its full rate, per layer, at most [s].
         elementwise_launch: of norms, activations and cache writes, per layer [s].
         kernel_launch: of each elementwise kernel beyond those [s].
         weight_traffic_only: whether everything but weights and matrix arithmetic is free (theory).
@@ -56,6 +58,8 @@ class Rates:
     attention_bandwidth: float
     attention_launch: float
     attention_per_kv_head: float
+    attention_sharpness: float
+    attention_ramp: float
     elementwise_launch: float
     kernel_launch: float
     weight_traffic_only: bool
@@ -84,6 +88,8 @@ def device_rates(device: Device, *, ideal: bool) -> Rates:
             attention_bandwidth=bandwidth,
             attention_launch=0.0,
             attention_per_kv_head=0.0,
+            attention_sharpness=1.0,
+            attention_ramp=0.0,
             elementwise_launch=0.0,
             kernel_launch=0.0,
             weight_traffic_only=True,
@@ -99,6 +105,8 @@ def device_rates(device: Device, *, ideal: bool) -> Rates:
         attention_bandwidth=attention.bandwidth_efficiency * bandwidth,
         attention_launch=attention.launch,
         attention_per_kv_head=attention.per_kv_head,
+        attention_sharpness=attention.sharpness,
+        attention_ramp=attention.ramp,
         elementwise_launch=elementwise.launch * elementwise.kernels_per_layer,
         kernel_launch=elementwise.launch,
         weight_traffic_only=False,

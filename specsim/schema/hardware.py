@@ -101,13 +101,21 @@ class LinearKernels(Input):
 
 
 class AttentionKernels(Input):
-    """t = launch + per_kv_head · sequences · KV heads + F / (f·peak) + B / (b·bandwidth) for a layer over a batch."""
+    """t = launch + ((per_kv_head · sequences · KV heads)^n + R^n)^(1/n) + F / (f·peak), a layer over a batch.
+
+    R = r + min(r, ramp) with r = B / (b·bandwidth): the first bytes come at half the rate. Each KV head of a sequence
+    is a block of its own with a start and an end; while some start and end, others stream keys and values.
+    """
 
     launch: Duration
     per_kv_head: Duration
     """Per sequence and KV head on the device."""
     compute_efficiency: Efficiency
     bandwidth_efficiency: Efficiency
+    sharpness: Annotated[Sharpness, Field(ge=1)] = 1.0
+    """n; 1, where the file says nothing, adds the two up."""
+    ramp: Duration = 0.0
+    """How long reading takes longer than at its full rate, per layer; nothing where the file says nothing."""
 
 
 class ElementwiseKernels(Input):
