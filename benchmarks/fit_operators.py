@@ -2,10 +2,10 @@
 
     python benchmarks/fit_operators.py [DEVICE...]
 
-needs the extra ``operators``. Matrix products: weights of 32 MB and more in BF16, at most 1025 rows; in other formats
-4,096 outputs and more and at most 16,384 inputs, since their kernels do not share a sum over inputs among processors,
-so that few outputs leave most of the device idle (errors of -20 to -70 % there). Decode attention: KV of 50 MB and
-more, heads of at most 256. Shapes fall into five parts (``specsim.planner.operators.folds``). The figures
+needs the extra ``operators``. Matrix products: weights of 32 MB and more, at most 1025 rows; where activations are
+quantised 4,096 outputs and more and at most 16,384 inputs, since their kernels do not share a sum over inputs among
+processors, so that few outputs leave most of the device idle (errors of -20 to -70 % there). Decode attention: KV of
+50 MB and more, heads of at most 256. Shapes fall into five parts (``specsim.planner.operators.folds``). The figures
 printed are fitted to parts 1 to 4; "held out" is part 0. "crossed" is five such fits, each judged on the part that it
 left out, so that every shape counts once: a fifth of the shapes alone is a noisy judge.
 """
@@ -71,7 +71,7 @@ def product_form(rows: pd.DataFrame, precision: str, tile: tuple[int, int], devi
         launch, compute, bandwidth, sharpness = figures
         return 1e-6 * launch + soft_maximum(computed / compute, moved / bandwidth, sharpness)
 
-    return Form(seconds, [5, 0.7, 0.85, 2.5], [0, 0.1, 0.2, 0.8], [60, 1.5, 1.5, 20])
+    return Form(seconds, [5, 0.7, 0.85, 2.5], [0, 0.1, 0.2, 0.8], [100, 1.0, 1.0, 20])
 
 
 def decode_forms(rows: pd.DataFrame, device) -> Iterator[tuple[str, Form]]:
@@ -94,10 +94,10 @@ def decode_forms(rows: pd.DataFrame, device) -> Iterator[tuple[str, Form]]:
         reading = read / bandwidth + np.minimum(read / bandwidth, 1e-6 * ramp)
         return floor + soft_maximum(1e-9 * each * heads, reading, sharpness)
 
-    yield "sum: launch [us], KV head [ns], b", Form(added, [13, 15, 0.9], [0, 0, 0.2], [60, 200, 1.5])
+    yield "sum: launch [us], KV head [ns], b", Form(added, [13, 15, 0.9], [0, 0, 0.2], [60, 200, 1.0])
     yield (
         f"launch {1e6 * floor:.1f} us; KV head [ns], b, n, ramp [us]",
-        Form(soft, [20, 0.9, 2, 5], [0, 0.2, 1, 0], [200, 1.5, 30, 40]),
+        Form(soft, [20, 0.9, 2, 5], [0, 0.2, 1, 0], [200, 1.0, 30, 40]),
     )
 
 
@@ -107,8 +107,8 @@ def products(folder, name: str) -> None:
         for precision in PRECISIONS.values():
             form = format_of(precision)
             rows = table.rows[table.rows["precision"] == precision]
-            # the size of the matrix in BF16, so that every precision has the same shapes
-            rows = rows[(2 * rows["outputs"] * rows["inputs"] >= 32e6) & (rows["rows"] <= 1025)]
+            size = form.bytes_per_weight * rows["outputs"] * rows["inputs"]
+            rows = rows[(size >= 32e6) & (rows["rows"] <= 1025)]
             if form.quantises_activations:
                 rows = rows[(rows["outputs"] >= 4096) & (rows["inputs"] <= 16384)]
             if rows.empty or dict(device.peak)[form.compute] is None:

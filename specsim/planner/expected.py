@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from specsim.analysis.closed_form import expected_tokens_of
+from specsim.costs.linear import product_rates
 from specsim.drafting.drafters import catch_up_tokens, draft_passes
 from specsim.forward import Pass, attended
 from specsim.rng import stream
@@ -88,5 +89,6 @@ def free_verify_batch(simulation: Simulation, num_draft_tokens: int) -> int | No
     if operators.experts:
         return None
     form = simulation.target.split.quantisation.mlp
-    ridge = rates.flops_in[form.compute] / rates.linear_bandwidth * (form.bytes_per_weight / 2)
+    achieved = product_rates(form, rates)
+    ridge = achieved.flops / achieved.bandwidth * (form.bytes_per_weight / 2)
     return math.floor(ridge / (num_draft_tokens + 1))

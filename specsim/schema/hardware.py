@@ -146,9 +146,20 @@ class Device(Sourced):
     peak: Peak
     interconnect: Interconnect
     linear: LinearKernels
+    linear_by_precision: dict[Literal["fp8", "int8", "fp4"], LinearKernels] = Field(default_factory=dict)
+    """Of products that quantise their activations, which their times include; without an entry BF16's figures hold."""
     attention: AttentionKernels
     elementwise: ElementwiseKernels
     allreduce: AllReduce
+
+    @model_validator(mode="after")
+    def _figures_have_a_peak(self) -> Device:
+        missing = [name for name in self.linear_by_precision if dict(self.peak)[name] is None]
+        if missing:
+            raise ValueError(
+                f"linear_by_precision.{missing[0]} needs peak.{missing[0]}; add it or leave the figures out"
+            )
+        return self
 
 
 class Engine(Sourced):
