@@ -8,7 +8,9 @@ from functools import cache, partial
 import numpy as np
 
 from specsim.costs.layers import Split
+from specsim.costs.linear import Linear
 from specsim.costs.memory import MemoryPlan, memory_plan
+from specsim.costs.operator_tables import MeasuredProducts
 from specsim.costs.passes import PassCost
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
@@ -17,7 +19,7 @@ from specsim.drafting.acceptance import PositionAcceptance
 from specsim.engine.replica import Serving
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.engine.speculator import Speculator
-from specsim.errors import InfeasibleError, Problem
+from specsim.errors import InfeasibleError, Problem, invalid
 from specsim.policies.static import Static
 from specsim.records import RunRecords
 from specsim.rng import stream
@@ -40,6 +42,7 @@ class Simulation:
     Attributes:
         target, drafter: what their forward passes multiply.
         rates: what the device achieves.
+        products: what times the target's matrix products; None for the roofline.
         step_cost: prices steps, by whether a drafter is loaded.
         memory: what fits the device, by whether a drafter is loaded.
 
@@ -63,6 +66,7 @@ class Simulation:
             exchange=deployment.expert_exchange,
         )
         self.rates: Rates = device_rates(inputs.device, ideal=deployment.ideal)
+        self.products = _measured_products(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
         self._sample_lengths = _lengths_sampler(inputs)
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
@@ -137,7 +141,8 @@ class Simulation:
     def _make_step_cost(self, speculating: bool) -> StepCost:
         deployment, engine = self.inputs.scenario.deployment, self.inputs.engine
         target, drafter = (
-            PassCost(shape, self.inputs.device, ideal=deployment.ideal) for shape in (self.target, self.drafter)
+            PassCost(shape, self.inputs.device, ideal=deployment.ideal, products=self.products)
+            for shape in (self.target, self.drafter)
         )
         return StepCost(target, drafter if speculating else None, None if deployment.ideal else engine)
 
@@ -175,6 +180,26 @@ class Simulation:
         if problems:
             raise InfeasibleError(problems)
         return lengths
+
+    def on_the_roofline(self) -> list[Linear]:
+        """Products that measured tables were asked for and do not surround, each once."""
+        if self.products is None:
+            return []
+        products = [p for shape in (self.target, self.drafter) for p in (*shape.linears, shape.head, *shape.fusion)]
+        return [p for p in {p._replace(repeats=1): None for p in products} if not self.products.covers(p)]
+
+
+def _measured_products(inputs: Inputs, rates: Rates) -> MeasuredProducts:
+    """The package's measurements of the device in the target's format."""
+    from specsim.schema.operator_tables import measured_products  # loads pandas, which other runs do without
+
+    form = inputs.target_quantisation.mlp
+    table = measured_products(inputs.files["device"].stem, form.name)
+    if table is None:
+        remedy = f"no table holds products in {form.name}; write 'roofline'"
+        raise invalid(str(inputs.files["scenario"]), "deployment.costs", "aiconfigurator", remedy)
+    rows, outputs, widths, seconds = (table.rows[name].to_numpy() for name in ("rows", "outputs", "inputs", "seconds"))
+    return MeasuredProducts(form, rows, outputs, widths, seconds, rates)
 
 
 def _split(deployment: Deployment, quantisation: Quantisation, tensor_parallel: int | None = None) -> Split:

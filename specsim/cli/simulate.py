@@ -25,6 +25,7 @@ def simulate(
     from specsim.cli.terminal import console, progress_bar
     from specsim.planner.compare import simulate_load
     from specsim.report.folder import refuse_existing, write_folder
+    from specsim.report.inputs import cost_sentences
     from specsim.report.load import load_files, load_sentences, load_table
     from specsim.schema.load import load_scenario
 
@@ -35,7 +36,7 @@ def simulate(
         result = simulate_load(inputs, progress=progress)
     write_folder(folder, load_files(inputs, result), force=force)
     screen = console()
-    answer, *warnings = load_sentences(inputs.scenario, result)
+    answer, *warnings = [*load_sentences(inputs.scenario, result), *cost_sentences(inputs)]
     screen.print(answer, style="bold", markup=False, soft_wrap=True)
     for warning in warnings:
         screen.print(warning, style="yellow", markup=False, soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 from specsim.provenance import provenance
 from specsim.schema import catalogue
 from specsim.schema.load import REFERENCES, Inputs
+from specsim.simulation import Simulation
 
 
 def resolved_scenario(inputs: Inputs) -> str:
@@ -39,8 +41,21 @@ def provenance_json(inputs: Inputs) -> str:
         "acceptance": acceptance.source or "not stated in the scenario",
         "lengths": _attribution(inputs.lengths_file),
     }
+    if inputs.scenario.deployment.costs != "roofline":
+        sources["costs"] = " ".join(cost_sentences(inputs))
     result = provenance(inputs.scenario.seed, inputs.files, sources)
     return json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+
+
+def cost_sentences(inputs: Inputs) -> list[str]:
+    """Where measured tables were asked for as costs: that they were, and which products they do not surround."""
+    if inputs.scenario.deployment.costs == "roofline":
+        return []
+    left = Simulation(inputs).on_the_roofline()
+    outside = ", ".join(f"{linear.outputs} × {linear.inputs} ({linear.format.name})" for linear in left)
+    release = version("aiconfigurator-core")
+    rest = f"; outside of them and on the roofline: {outside}" if outside else ""
+    return [f"Matrix products take the times measured in the tables of aiconfigurator-core {release}{rest}."]
 
 
 def _sources(sources: Any) -> dict[str, Any]:

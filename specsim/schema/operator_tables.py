@@ -164,3 +164,25 @@ def read_operators(folder: Path, device: str, operator: str) -> Iterator[Operato
 def _release(name: str) -> tuple[int, ...]:
     """1.3.0rc20 → (1, 3, 0, 20)."""
     return tuple(int(number) for number in re.findall(r"\d+", name))
+
+
+def measured_products(device: str, precision: str) -> OperatorTable | None:
+    """The matrix products of the first framework that measured the precision on a device.
+
+    Args:
+        device: name in the catalogue.
+        precision: as in ``PRECISIONS``.
+
+    Raises:
+        InputError: when the package is missing or knows no such device.
+    """
+    where = "deployment.costs"
+    if device not in SYSTEMS:
+        remedy = f"{PACKAGE} has tables of {', '.join(SYSTEMS)} only; write 'roofline' or use one of these devices"
+        raise InputError([Problem(where, "", "'aiconfigurator'", remedy)])
+    folder, _ = installed(where)
+    for table in read_operators(folder, device, "matrix product"):
+        rows = table.rows[table.rows["precision"] == precision]
+        if len(rows):
+            return table._replace(rows=rows)
+    return None
