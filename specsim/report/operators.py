@@ -24,8 +24,9 @@ Each operator is priced by the functions that price steps, under the device's pr
 profile for all serving stacks. Errors are predicted / measured - 1. Times in the tables are those of one kernel
 repeated back to back: KV below about 50 MB and weights below about 8 MB stay in the L2 cache there, as they do not
 within a step. Not all rows time the device alone: with one scale per 128 numbers (`fp8_block`) vLLM's rows are flat
-at 60-190 µs from 1 to 1024 rows, which is the host launching kernels. Held out: shapes whose CRC-32 modulo 5 is 0,
-which `benchmarks/fit_operators.py` does not fit; figures older than that script were fitted to all shapes. Routed
+at 60-190 µs from 1 to 1024 rows, as if the host's launches were timed. Held out: shapes whose CRC-32 modulo 5 is 0,
+which `benchmarks/fit_operators.py` does not fit; only what a profile's sources say was fitted by it is judged by them,
+the other figures saw all shapes. Routed
 experts are priced under uniform routing, whatever the table's routing is."""
 
 
