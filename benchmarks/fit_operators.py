@@ -77,22 +77,25 @@ def product_form(rows: pd.DataFrame, precision: str, tile: tuple[int, int], devi
 def decode_forms(rows: pd.DataFrame, device) -> Iterator[tuple[str, Form]]:
     """Two forms: launch, KV heads and reading added up, and the profile's with its soft maximum and ramp.
 
-    The second's launch is read off caches of at most 0.2 MB, where nothing else takes time.
+    The second's launch is read off caches of at most 0.2 MB, where nothing else takes time. Both add the arithmetic, at
+    the profile's efficiency of prefill.
     """
     heads = (rows["sequences"] * rows["kv_heads"]).to_numpy(dtype=float)
     cache = (rows["sequences"] * rows["context"] * 4 * rows["kv_heads"] * rows["head_size"]).to_numpy()
     read, chosen = cache / device.memory.bandwidth, cache >= 50e6
     floor = float(np.median(rows["seconds"][(cache < 0.2e6) & (heads <= 8)]))
+    pairs = (rows["sequences"] * rows["context"] * 4 * rows["heads"] * rows["head_size"]).to_numpy()
+    work = pairs[chosen] / (device.attention.compute_efficiency * device.peak.bf16)
     heads, read = heads[chosen], read[chosen]
 
     def added(figures):
         launch, each, bandwidth = figures
-        return 1e-6 * launch + 1e-9 * each * heads + read / bandwidth
+        return 1e-6 * launch + 1e-9 * each * heads + read / bandwidth + work
 
     def soft(figures):
         each, bandwidth, sharpness, ramp = figures
         reading = read / bandwidth + np.minimum(read / bandwidth, 1e-6 * ramp)
-        return floor + soft_maximum(1e-9 * each * heads, reading, sharpness)
+        return floor + soft_maximum(1e-9 * each * heads, reading, sharpness) + work
 
     yield "sum: launch [us], KV head [ns], b", Form(added, [13, 15, 0.9], [0, 0, 0.2], [60, 200, 1.0])
     yield (
