@@ -2,7 +2,8 @@
 
 import pytest
 
-from specsim.costs.passes import PassCost, target_shape
+from specsim.costs.passes import PassCost
+from specsim.costs.shapes import target_shape
 from specsim.errors import InputError
 from specsim.forward import Pass, attended
 from specsim.planner.expected import decode_step, tokens_per_verify
