@@ -4,7 +4,7 @@ BIN := .venv/bin
 DEMO := llama3.1-8b-h100-eagle3
 GALLERY := $(DEMO) azure-conversation-h100-eagle3 theory-h100-ideal
 
-.PHONY: help demo test test-quick check bench gallery published clean
+.PHONY: help demo test test-quick check bench gallery published operators clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,6 +33,10 @@ bench: .venv/installed  ## speeds of the verifier and the engine
 
 published: .venv/installed  ## predicted against published and our own measurements (3 minutes); renews docs/accuracy.md
 	$(BIN)/specsim validate --out docs --force
+
+operators: .venv/installed  ## single operators against measured tables (needs the extra operators); renews docs/operators/
+	$(BIN)/specsim validate --operators --out docs/operators --force
+	$(BIN)/python benchmarks/fit_operators.py > docs/operators/fits.txt
 
 check: .venv/installed  ## lint, format, types and layers
 	$(BIN)/ruff check .

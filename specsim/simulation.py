@@ -9,7 +9,9 @@ import numpy as np
 
 from specsim.costs.extrapolation import Extrapolation, extrapolation
 from specsim.costs.layers import Split
+from specsim.costs.linear import Linear
 from specsim.costs.memory import MemoryPlan, memory_plan
+from specsim.costs.operator_tables import MeasuredProducts
 from specsim.costs.passes import PassCost
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
@@ -22,7 +24,7 @@ from specsim.engine.replica import Serving
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.engine.speculator import Speculator
 from specsim.engine.tree_speculator import TreeSpeculator
-from specsim.errors import InfeasibleError, Problem
+from specsim.errors import InfeasibleError, Problem, invalid
 from specsim.policies.static import Static
 from specsim.records import RunRecords
 from specsim.rng import stream
@@ -46,6 +48,7 @@ class Simulation:
     Attributes:
         target, drafter: what their forward passes multiply; no drafter where no model drafts.
         rates: what the device achieves.
+        products: what times the target's matrix products; None for the roofline.
         step_cost: prices steps, by whether a drafter is loaded.
         memory: what fits the device, by whether a drafter is loaded.
 
@@ -64,6 +67,7 @@ class Simulation:
         )
         self.drafter = _drafter_shape(inputs)
         self.rates: Rates = device_rates(inputs.engine.on(inputs.device), ideal=deployment.ideal)
+        self.products = _measured_products(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
         self._sample_lengths = _lengths_sampler(inputs)
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
@@ -169,8 +173,9 @@ class Simulation:
         ideal, engine = self.inputs.scenario.deployment.ideal, self.inputs.engine
         device, factor, drafter = engine.on(self.inputs.device), engine.verify_attention_factor or 1.0, None
         if speculating and self.drafter:
-            drafter = PassCost(self.drafter, device, ideal=ideal)
-        target = PassCost(self.target, device, ideal=ideal, verify_factor=1.0 if ideal else factor)
+            drafter = PassCost(self.drafter, device, ideal=ideal, products=self.products)
+        verify_factor = 1.0 if ideal else factor
+        target = PassCost(self.target, device, ideal=ideal, products=self.products, verify_factor=verify_factor)
         if ideal:
             return StepCost(target, drafter, None)
         stated = self.inputs.scenario.speculation.drafter
@@ -212,6 +217,27 @@ class Simulation:
         if problems:
             raise InfeasibleError(problems)
         return lengths
+
+    def on_the_roofline(self) -> list[Linear]:
+        """Products that measured tables were asked for and do not surround, each once."""
+        if self.products is None:
+            return []
+        shapes = [shape for shape in (self.target, self.drafter) if shape]
+        products = [p for shape in shapes for p in (*shape.linears, shape.head, *shape.fusion)]
+        return [p for p in {p._replace(repeats=1): None for p in products} if not self.products.covers(p)]
+
+
+def _measured_products(inputs: Inputs, rates: Rates) -> MeasuredProducts:
+    """The package's measurements of the device in the target's format."""
+    from specsim.schema.operator_tables import measured_products  # loads pandas, which other runs do without
+
+    form = inputs.target_quantisation.mlp
+    table = measured_products(inputs.files["device"].stem, form.name)
+    if table is None:
+        remedy = f"no table holds products in {form.name}; write 'roofline'"
+        raise invalid(str(inputs.files["scenario"]), "deployment.costs", "aiconfigurator", remedy)
+    rows, outputs, widths, seconds = (table.rows[name].to_numpy() for name in ("rows", "outputs", "inputs", "seconds"))
+    return MeasuredProducts(form, rows, outputs, widths, seconds, rates)
 
 
 def _drafter_shape(inputs: Inputs) -> ForwardShape | None:

@@ -32,6 +32,7 @@ def curve(
     from specsim.report.curve_files import curve_files
     from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, write_folder
+    from specsim.report.inputs import cost_sentences
     from specsim.schema.load import load_scenario
 
     inputs = load_scenario(scenario, overrides or ())
@@ -39,7 +40,7 @@ def curve(
     refuse_existing(folder, force=force)
     with progress_bar(f"simulating {inputs.scenario.name}") as progress:
         result = simulate_curve(inputs, jobs=jobs, progress=progress)
-    sentences = answer(inputs.scenario, result)
+    sentences = [*answer(inputs.scenario, result), *cost_sentences(inputs)]
     write_folder(folder, curve_files(inputs, result, sentences), force=force)
     warn(extrapolation_sentence(inputs.device, result.extrapolation))
     screen = console()

@@ -26,6 +26,7 @@ def simulate(
     from specsim.planner.compare import simulate_load
     from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, write_folder
+    from specsim.report.inputs import cost_sentences
     from specsim.report.load import load_files, load_sentences, load_table
     from specsim.schema.load import load_scenario
 
@@ -37,7 +38,7 @@ def simulate(
     write_folder(folder, load_files(inputs, result), force=force)
     warn(extrapolation_sentence(inputs.device, result.extrapolation))
     screen = console()
-    answer, *warnings = load_sentences(inputs.scenario, result)
+    answer, *warnings = [*load_sentences(inputs.scenario, result), *cost_sentences(inputs)]
     screen.print(answer, style="bold", markup=False, soft_wrap=True)
     for warning in warnings:
         screen.print(warning, style="yellow", markup=False, soft_wrap=True)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from specsim.cli.options import ForceOption, JobsOption
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from specsim.report.operators import Operators
+    from specsim.report.validation import Validation
 
 
 def validate(
@@ -19,6 +25,12 @@ def validate(
         list[str] | None,
         typer.Option(help="Table of single steps: a path, or a name (specsim list steps); repeat for more."),
     ] = None,
+    operators: Annotated[
+        bool,
+        typer.Option(
+            "--operators", help="Single operators against the tables of aiconfigurator-core (extra: operators)."
+        ),
+    ] = False,
     scenario: Annotated[
         str | None,
         typer.Option(help="Scenario that rows are laid over: it says what a row leaves empty."),
@@ -42,48 +54,78 @@ def validate(
     specsim validate --measurements mine.csv --scenario mine.yaml --out out/accuracy
 
     specsim validate --steps gh200-apertus-8b-forward
+
+    specsim validate --operators
     """
     from datetime import date
 
-    from specsim.cli.terminal import console, progress_bar
     from specsim.planner.steps import price_steps
-    from specsim.planner.validation import validate as simulate_points
     from specsim.report.accuracy import accuracy_files
     from specsim.report.folder import refuse_existing, write_folder
+    from specsim.report.operators import operator_files, operator_sentences, operator_table
     from specsim.report.steps import step_sentences, step_table
-    from specsim.report.validation import Validation, validation_sentences
+    from specsim.report.validation import validation_sentences
     from specsim.report.validation_tables import validation_tables
     from specsim.schema import catalogue
-    from specsim.schema.measurements import read_measurements
     from specsim.schema.steps import read_steps
 
-    if measurements is None and not steps:
+    if measurements is None and not steps and not operators:
         measurements, steps = "published", catalogue.names("steps")
     if out:
         refuse_existing(out, force=force)
+    single = _price_operators() if operators else None
     here, found, sentences = [Path.cwd()], None, list[str]()
     files = [catalogue.find("steps", name, here, where="--steps", path="") for name in steps or ()]
     priced = {file.stem: price_steps(read_steps(file), where=str(file), scenario=scenario) for file in files}
     names = list(priced)
     if measurements:
         file = catalogue.find("measurements", measurements, here, where="--measurements", path="")
-        rows, names = read_measurements(file), [file.stem, *names]
-        with progress_bar(f"simulating {file.stem}") as progress:
-            results = simulate_points(
-                rows, where=str(file), scenario=scenario, quick=quick, jobs=jobs, progress=progress
-            )
-        found = Validation(results)
+        found, names = _simulate(file, scenario, quick=quick, jobs=jobs), [file.stem, *names]
         sentences += validation_sentences(found)
     sentences += step_sentences(priced)
     if quick and found:
         sentences.append("A quick look: short runs, one of each, at the smallest and the largest load of each curve.")
     if out:
-        write_folder(out, accuracy_files(found, priced, sentences, names, date.today()), force=force)
+        made = accuracy_files(found, priced, sentences, names, date.today())
+        write_folder(out, made | (operator_files(single, date.today()) if single else {}), force=force)
+    tables = [*(validation_tables(found) if found else ()), *([step_table(priced)] if priced else ())]
+    if single:
+        sentences, tables = [*sentences, *operator_sentences(single)], [*tables, operator_table(single)]
+    _show(sentences, tables, out)
+
+
+def _simulate(file: Path, scenario: str | None, *, quick: bool, jobs: int | None) -> Validation:
+    from specsim.cli.terminal import progress_bar
+    from specsim.planner.validation import validate as simulate_points
+    from specsim.report.validation import Validation
+    from specsim.schema.measurements import read_measurements
+
+    rows = read_measurements(file)
+    with progress_bar(f"simulating {file.stem}") as progress:
+        return Validation(
+            simulate_points(rows, where=str(file), scenario=scenario, quick=quick, jobs=jobs, progress=progress)
+        )
+
+
+def _price_operators() -> Operators:
+    from specsim.cli.terminal import progress_bar
+    from specsim.planner.operators import price_operators
+    from specsim.report.operators import Operators
+    from specsim.schema.operator_tables import installed
+
+    folder, release = installed("--operators")
+    with progress_bar("pricing operators") as progress:
+        return Operators(price_operators(folder, progress), release)
+
+
+def _show(sentences: list[str], tables: list[Table], out: Path | None) -> None:
+    from specsim.cli.terminal import console
+
     screen = console()
     screen.print(sentences[0], style="bold", markup=False, soft_wrap=True)
     for sentence in sentences[1:]:
         screen.print(sentence, markup=False, soft_wrap=True)
-    for table in [*(validation_tables(found) if found else ()), *([step_table(priced)] if priced else ())]:
+    for table in tables:
         screen.print(table)
     if out:
         screen.print(f"written to {out}/", markup=False, soft_wrap=True)

@@ -76,8 +76,8 @@ class AttentionCost:
         self._kv = sum(a.bytes_per_token for a in plain) / rates.attention_bandwidth
         self._pair = sum(a.pair_flops for a in plain) / rates.attention_flops
         self._prompt_pair = sum(a.prompt_pair_flops for a in plain) / rates.attention_flops
-        heads = 0.0 if free else sum(a.layers * a.kv_heads for a in attentions)
-        self._sequence = heads * rates.attention_per_kv_head
+        self._rates, self._layers = rates, sum(a.layers for a in plain)
+        self._heads = sum(a.layers * a.kv_heads for a in plain)
         self._state = sum(s.state_bytes for s in states) / rates.attention_bandwidth
         self._token = sum(s.token_flops for s in states) / rates.attention_flops
 
@@ -85,7 +85,7 @@ class AttentionCost:
         """Seconds of one pass."""
         decode_pairs = work.query_context - work.prompt_query_context
         slowed = 1 + self._slower * work.verify_context / max(work.context_tokens, 1)
-        traffic = self._kv * work.context_tokens * slowed + self._sequence * work.sequences
+        traffic = self._read(self._kv * work.context_tokens * slowed, self._heads * work.sequences, self._layers)
         arithmetic = self._pair * decode_pairs + self._prompt_pair * work.prompt_query_context
         if self._state:
             # read once a sequence; written once too, and when verifying once for every token that may be the last kept
@@ -93,9 +93,19 @@ class AttentionCost:
             arithmetic += self._token * work.tokens
         for attention in self._windowed:
             reads, pairs = within_window(work, attention.window or 0)
-            traffic += attention.bytes_per_token * reads * slowed / self._bandwidth
+            seconds = attention.bytes_per_token * reads * slowed / self._bandwidth
+            traffic += self._read(seconds, attention.layers * attention.kv_heads * work.sequences, attention.layers)
             arithmetic += attention.pair_flops * pairs / self._flops
         return traffic, arithmetic
+
+    def _read(self, seconds: float, blocks: float, layers: int) -> float:
+        """Seconds of layers that read for so long at the full rate, while so many blocks start and end."""
+        reading = seconds + min(seconds, layers * self._rates.attention_ramp)
+        blocking, sharpness = blocks * self._rates.attention_per_kv_head, self._rates.attention_sharpness
+        high, low = max(reading, blocking), min(reading, blocking)
+        if sharpness == 1 or low == 0:
+            return reading + blocking
+        return float(high * (1 + (low / high) ** sharpness) ** (1 / sharpness))  # plain floats: called in every step
 
 
 def within_window(work: Pass, window: int) -> tuple[int, int]:

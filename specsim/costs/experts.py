@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from specsim.costs.linear import LinearTime, activation_bytes, launch_seconds
+from specsim.costs.linear import LinearTime, activation_bytes, product_rates
 from specsim.costs.roofline import Rates, padded_rows, soft_maximum
 from specsim.schema.quantisation import BF16, Format
 
@@ -91,15 +91,16 @@ def expert_time(products: Sequence[ExpertProduct], tokens: ArrayLike, rates: Rat
     weights, compute, launch = (np.zeros(n.shape) for _ in range(3))
     for product in products:
         distinct, rows = busiest_device(n, product.number, product.per_token, product.devices)
+        achieved = product_rates(product.format, rates)
         each = np.floor(np.divide(rows, distinct, out=np.zeros_like(rows), where=distinct > 0))
-        computed = np.maximum(rows, distinct * padded_rows(each, rates.row_tile))
+        computed = np.maximum(rows, distinct * padded_rows(each, achieved.row_tile))
         held = product.inputs * product.outputs
         per_row = (
             0.0 if rates.weight_traffic_only else activation_bytes(product.inputs, product.outputs, product.format)
         )
-        moved = (distinct * held * product.format.bytes_per_weight + rows * per_row) / rates.linear_bandwidth
-        arithmetic = 2.0 * held * computed / rates.flops_in[product.format.compute]
+        moved = (distinct * held * product.format.bytes_per_weight + rows * per_row) / achieved.bandwidth
+        arithmetic = 2.0 * held * computed / achieved.flops
         weights += product.repeats * moved
-        compute += product.repeats * (soft_maximum(arithmetic, moved, rates.sharpness) - moved)
-        launch += product.repeats * launch_seconds(product.format, rates) * (n > 0)
+        compute += product.repeats * (soft_maximum(arithmetic, moved, achieved.sharpness) - moved)
+        launch += product.repeats * achieved.launch * (n > 0)
     return LinearTime(weights, compute, launch)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from specsim.costs.roofline import Rates, padded_rows, soft_maximum
+from specsim.costs.roofline import ProductRates, Rates, padded_rows, soft_maximum
 from specsim.schema.quantisation import BF16, Format
 
 BYTES_PER_ELEMENT = 2  # BF16, what activations are in
@@ -57,18 +57,19 @@ def linear_time(linears: Sequence[Linear], rows: ArrayLike, rates: Rates) -> Lin
     ``weights`` is the time to stream weights (and activations, unless ideal); ``compute`` what arithmetic adds to it.
     """
     asked = np.asarray(rows, dtype=np.int64)
-    computed = padded_rows(asked, rates.row_tile)
     ran = asked > 0
     weights, compute, launch = (np.zeros(asked.shape) for _ in range(3))
     for linear in linears:
         held = linear.inputs * linear.outputs * linear.stacked
         per_row = 0.0 if rates.weight_traffic_only else activation_bytes(linear.inputs, linear.outputs, linear.format)
+        achieved = product_rates(linear.format, rates)
+        computed = padded_rows(asked, achieved.row_tile)
         traffic = held * linear.format.bytes_per_weight + asked * (per_row * linear.stacked)
-        moved = traffic / rates.linear_bandwidth * ran
-        arithmetic = 2.0 * held * computed / rates.flops_in[linear.format.compute]
+        moved = traffic / achieved.bandwidth * ran
+        arithmetic = 2.0 * held * computed / achieved.flops
         weights += linear.repeats * moved
-        compute += linear.repeats * (soft_maximum(arithmetic, moved, rates.sharpness) - moved)
-        launch += linear.repeats * launch_seconds(linear.format, rates) * ran
+        compute += linear.repeats * (soft_maximum(arithmetic, moved, achieved.sharpness) - moved)
+        launch += linear.repeats * achieved.launch * ran
     return LinearTime(weights, compute, launch)
 
 
@@ -79,6 +80,10 @@ def activation_bytes(inputs: int, outputs: int, format_: Format) -> float:
     return BYTES_PER_ELEMENT * (inputs + outputs)
 
 
-def launch_seconds(format_: Format, rates: Rates) -> float:
-    """Of a product, with the kernel that quantises its input where there is one."""
-    return rates.linear_launch + (rates.kernel_launch if format_.quantises_activations else 0.0)
+def product_rates(format_: Format, rates: Rates) -> ProductRates:
+    """What products of a format achieve: own figures, or BF16's and the kernel that quantises the input."""
+    if format_.quantises_activations and format_.compute in rates.quantised:
+        return rates.quantised[format_.compute]
+    launch = rates.linear_launch + (rates.kernel_launch if format_.quantises_activations else 0.0)
+    flops = rates.flops_in[format_.compute]
+    return ProductRates(flops, rates.linear_bandwidth, launch, rates.sharpness, rates.row_tile)

@@ -17,6 +17,7 @@ from specsim.costs.attention import AttentionCost
 from specsim.costs.collectives import all_reduce_seconds, all_to_all_seconds, send_seconds
 from specsim.costs.experts import expert_time
 from specsim.costs.linear import BYTES_PER_ELEMENT, linear_time
+from specsim.costs.operator_tables import ProductTime
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape
 from specsim.forward import Pass
@@ -45,18 +46,28 @@ class PassCost:
         shape: what is multiplied.
         device: where.
         ideal: drop efficiencies, launches and every traffic but weights.
+        products: what times matrix products; the roofline by default.
         verify_factor: how much longer a cache takes to read when several tokens are verified.
 
     Attributes:
         num_layers: of the shape.
     """
 
-    def __init__(self, shape: ForwardShape, device: Device, *, ideal: bool, verify_factor: float = 1.0) -> None:
+    def __init__(
+        self,
+        shape: ForwardShape,
+        device: Device,
+        *,
+        ideal: bool,
+        products: ProductTime | None = None,
+        verify_factor: float = 1.0,
+    ) -> None:
         rates = device_rates(device, ideal=ideal)
+        timed = products or partial(linear_time, rates=rates)
         self.num_layers = shape.model.num_hidden_layers
-        self._by_tokens = RowTable(partial(_token_seconds, shape, device, rates))
-        self._by_logit_rows = RowTable(partial(linear_time, [shape.head], rates=rates))
-        self._by_fused_tokens = RowTable(partial(linear_time, shape.fusion, rates=rates))
+        self._by_tokens = RowTable(partial(_token_seconds, shape, device, rates, timed))
+        self._by_logit_rows = RowTable(partial(timed, [shape.head]))
+        self._by_fused_tokens = RowTable(partial(timed, shape.fusion))
         self._attention = AttentionCost(shape.operators.attentions, shape.operators.states, rates, verify_factor)
 
     def price(self, work: Pass) -> PassTime:
@@ -93,10 +104,10 @@ class RowTable:
 
 
 def _token_seconds(
-    shape: ForwardShape, device: Device, rates: Rates, tokens: Ints
+    shape: ForwardShape, device: Device, rates: Rates, products: ProductTime, tokens: Ints
 ) -> tuple[Floats, Floats, Floats, Floats]:
     operators = shape.operators
-    linear, experts = linear_time(shape.linears, tokens, rates), expert_time(operators.experts, tokens, rates)
+    linear, experts = products(shape.linears, tokens), expert_time(operators.experts, tokens, rates)
     weights, compute, launch = (a + b for a, b in zip(linear, experts, strict=True))
     per_layer = rates.attention_launch + rates.elementwise_launch
     launch = launch + (operators.attention_layers * per_layer + operators.kernels * rates.kernel_launch) * (tokens > 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +29,23 @@ def soft_maximum(a: ArrayLike, b: ArrayLike, sharpness: float) -> Floats:
     return result
 
 
+class ProductRates(NamedTuple):
+    """What matrix products of one precision achieve.
+
+    Attributes:
+        flops, bandwidth: [FLOP/s, B/s].
+        launch: per product [s].
+        sharpness: n of the soft maximum; infinite for the hard one.
+        row_tile: rows are padded up to the first value while they fit, above it to multiples of the second.
+    """
+
+    flops: float
+    bandwidth: float
+    launch: float
+    sharpness: float
+    row_tile: tuple[int, int]
+
+
 @dataclass(frozen=True)
 class Rates:
     """What a device achieves: its peaks times the efficiencies of its kernels.
@@ -35,13 +53,14 @@ class Rates:
     Attributes:
         flops_in: of matrix products, by the precision that the tensor cores work in; what the device lacks is left out
             [FLOP/s].
-        linear_bandwidth: of matrix products [B/s].
-        linear_launch: per matrix product [s].
-        sharpness: n of the soft maximum; infinite for the hard one.
-        row_tile: rows are padded up to the first value while they fit, above it to multiples of the second.
+        linear_bandwidth, linear_launch, sharpness, row_tile: of matrix products, as in ``ProductRates``.
+        quantised: of products that quantise their activations, where the device has figures; the kernel that quantises
+            is in their launch.
         attention_flops, attention_bandwidth: of attention [FLOP/s, B/s].
         attention_launch: per layer [s].
         attention_per_kv_head: per layer, sequence and KV head [s].
+        attention_sharpness: n of the soft maximum of that and of reading keys and values.
+        attention_ramp: that reading takes longer than at its full rate, per layer, at most [s].
         elementwise_launch: of norms, activations and cache writes, per layer [s].
         kernel_launch: of each elementwise kernel beyond those [s].
         weight_traffic_only: whether everything but weights and matrix arithmetic is free (theory).
@@ -52,10 +71,13 @@ class Rates:
     linear_launch: float
     sharpness: float
     row_tile: tuple[int, int]
+    quantised: Mapping[str, ProductRates]
     attention_flops: float
     attention_bandwidth: float
     attention_launch: float
     attention_per_kv_head: float
+    attention_sharpness: float
+    attention_ramp: float
     elementwise_launch: float
     kernel_launch: float
     weight_traffic_only: bool
@@ -69,7 +91,7 @@ class Rates:
 def device_rates(device: Device, *, ideal: bool) -> Rates:
     """The rates of a device; ``ideal`` drops every efficiency, launch time and traffic other than weights.
 
-    The efficiency of matrix products was fitted in BF16 and is used in every precision.
+    Where a device has no figures for a precision, those of BF16 hold.
     """
     peak, bandwidth = device.peak.bf16, device.memory.bandwidth
     peaks = {name: flops for name, flops in device.peak if flops is not None}
@@ -80,10 +102,13 @@ def device_rates(device: Device, *, ideal: bool) -> Rates:
             linear_launch=0.0,
             sharpness=math.inf,
             row_tile=(1, 1),
+            quantised={},
             attention_flops=peak,
             attention_bandwidth=bandwidth,
             attention_launch=0.0,
             attention_per_kv_head=0.0,
+            attention_sharpness=1.0,
+            attention_ramp=0.0,
             elementwise_launch=0.0,
             kernel_launch=0.0,
             weight_traffic_only=True,
@@ -93,16 +118,32 @@ def device_rates(device: Device, *, ideal: bool) -> Rates:
         flops_in={name: linear.compute_efficiency * flops for name, flops in peaks.items()},
         linear_bandwidth=linear.bandwidth_efficiency * bandwidth,
         linear_launch=linear.launch,
-        sharpness=math.inf if linear.sharpness == "hard" else linear.sharpness,
+        sharpness=_exponent(linear.sharpness),
         row_tile=linear.row_tile,
+        quantised={
+            name: ProductRates(
+                own.compute_efficiency * peaks[name],
+                own.bandwidth_efficiency * bandwidth,
+                own.launch,
+                _exponent(own.sharpness),
+                own.row_tile,
+            )
+            for name, own in device.linear_by_precision.items()
+        },
         attention_flops=attention.compute_efficiency * peak,
         attention_bandwidth=attention.bandwidth_efficiency * bandwidth,
         attention_launch=attention.launch,
         attention_per_kv_head=attention.per_kv_head,
+        attention_sharpness=attention.sharpness,
+        attention_ramp=attention.ramp,
         elementwise_launch=elementwise.launch * elementwise.kernels_per_layer,
         kernel_launch=elementwise.launch,
         weight_traffic_only=False,
     )
+
+
+def _exponent(sharpness: float | Literal["hard"]) -> float:
+    return math.inf if sharpness == "hard" else sharpness
 
 
 def padded_rows(rows: ArrayLike, tile: tuple[int, int]) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from specsim.analysis.closed_form import expected_tokens_of
+from specsim.costs.linear import product_rates
 from specsim.planner.step_work import step_work
 from specsim.rng import stream
 from specsim.simulation import Simulation
@@ -98,5 +99,6 @@ def free_verify_batch(simulation: Simulation, num_draft_tokens: int) -> int | No
     if operators.experts:
         return None
     form = simulation.target.split.quantisation.mlp
-    ridge = rates.flops_in[form.compute] / rates.linear_bandwidth * (form.bytes_per_weight / 2)
+    achieved = product_rates(form, rates)
+    ridge = achieved.flops / achieved.bandwidth * (form.bytes_per_weight / 2)
     return math.floor(ridge / (simulation.draft_shape(num_draft_tokens).max_nodes + 1))

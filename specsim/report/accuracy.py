@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
 import specsim
@@ -32,8 +32,8 @@ STEPS = ("table", "mode", "split", "steps", "median", "p90", "bias", "worst")
 
 def accuracy_files(
     validation: Validation | None, steps: Steps, sentences: Sequence[str], tables: Sequence[str], today: date
-) -> Mapping[str, Writer]:
-    """File name → what writes it.
+) -> dict[str, Writer]:
+    """File name → what writes it; nothing where neither was asked for.
 
     Args:
         validation: of serving points; None where only steps were asked for.
@@ -42,6 +42,8 @@ def accuracy_files(
         tables: names of what was validated, serving points first.
         today: printed on the page; the tables carry no date.
     """
+    if validation is None and not steps:
+        return {}
     files = {"accuracy.md": text_writer(_page(validation, steps, sentences, tables, today))}
     if validation:
         points = points_frame(validation)

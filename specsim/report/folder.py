@@ -18,7 +18,8 @@ Writer = Callable[[Path], None]
 # every name that a result's file can have; an earlier result must not be read as part of a later one
 RESULTS = (
     "accuracy.csv", "accuracy.md", "accuracy.png", "accuracy_steps.csv", "answer.txt", "closed_form.csv", "cost.csv",
-    "cost.png", "cost.svg", "curve.csv", "curve.png", "curve.svg", "memory.csv", "provenance.json",
+    "cost.png", "cost.svg", "curve.csv", "curve.png", "curve.svg", "memory.csv", "operators.csv", "operators.md",
+    "operators.png", "provenance.json",
     "requests-[0-9]*.csv", "scenario.yaml", "steps-[0-9]*.csv", "summary.json",
 )  # fmt: skip
 

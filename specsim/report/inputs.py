@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from specsim.provenance import provenance
 from specsim.schema import catalogue
 from specsim.schema.load import REFERENCES, Inputs
 from specsim.schema.speculation import NgramLookup
+from specsim.simulation import Simulation
 
 
 def resolved_scenario(inputs: Inputs) -> str:
@@ -40,6 +42,8 @@ def provenance_json(inputs: Inputs, warning: str | None = None) -> str:
         "acceptance": acceptance.source or "not stated in the scenario",
         "lengths": _attribution(inputs.lengths_file),
     }
+    if inputs.scenario.deployment.costs != "roofline":
+        sources["costs"] = " ".join(cost_sentences(inputs))
     result = provenance(inputs.scenario.seed, inputs.files, sources) | ({"warning": warning} if warning else {})
     return json.dumps(result, indent=2, ensure_ascii=False) + "\n"
 
@@ -49,6 +53,17 @@ def _drafter_source(inputs: Inputs) -> str:
     if isinstance(drafter, NgramLookup):
         return drafter.source or "host times stated in the scenario, without a source"
     return (inputs.drafter.specsim_source if inputs.drafter else "") or "the model's own config.json"
+
+
+def cost_sentences(inputs: Inputs) -> list[str]:
+    """Where measured tables were asked for as costs: that they were, and which products they do not surround."""
+    if inputs.scenario.deployment.costs == "roofline":
+        return []
+    left = Simulation(inputs).on_the_roofline()
+    outside = ", ".join(f"{linear.outputs} × {linear.inputs} ({linear.format.name})" for linear in left)
+    release = version("aiconfigurator-core")
+    rest = f"; outside of them and on the roofline: {outside}" if outside else ""
+    return [f"Matrix products take the times measured in the tables of aiconfigurator-core {release}{rest}."]
 
 
 def _sources(sources: Any) -> dict[str, Any]:

@@ -101,13 +101,21 @@ class LinearKernels(Input):
 
 
 class AttentionKernels(Input):
-    """t = launch + per_kv_head · sequences · KV heads + F / (f·peak) + B / (b·bandwidth) for a layer over a batch."""
+    """t = launch + ((per_kv_head · sequences · KV heads)^n + R^n)^(1/n) + F / (f·peak), a layer over a batch.
+
+    R = r + min(r, ramp) with r = B / (b·bandwidth): the first bytes come at half the rate. Each KV head of a sequence
+    is a block of its own with a start and an end; while some start and end, others stream keys and values.
+    """
 
     launch: Duration
     per_kv_head: Duration
     """Per sequence and KV head on the device."""
     compute_efficiency: Efficiency
     bandwidth_efficiency: Efficiency
+    sharpness: Annotated[Sharpness, Field(ge=1)] = 1.0
+    """n; 1, where the file says nothing, adds the two up."""
+    ramp: Duration = 0.0
+    """How long reading takes longer than at its full rate, per layer; nothing where the file says nothing."""
 
 
 class ElementwiseKernels(Input):
@@ -147,8 +155,19 @@ class Device(Sourced):
     peak: Peak
     interconnect: Interconnect
     linear: LinearKernels
+    linear_by_precision: dict[Literal["fp8", "int8", "fp4"], LinearKernels] = Field(default_factory=dict)
+    """Of products that quantise their activations, which their times include; without an entry BF16's figures hold."""
     attention: AttentionKernels
     elementwise: ElementwiseKernels
     allreduce: AllReduce
     measured_range: MeasuredRange | None = None
     """Left out: nothing is known of it, and nothing warned of."""
+
+    @model_validator(mode="after")
+    def _figures_have_a_peak(self) -> Device:
+        missing = [name for name in self.linear_by_precision if dict(self.peak)[name] is None]
+        if missing:
+            raise ValueError(
+                f"linear_by_precision.{missing[0]} needs peak.{missing[0]}; add it or leave the figures out"
+            )
+        return self

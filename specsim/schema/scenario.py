@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from specsim.schema.base import AscendingBatches, AscendingDraftLengths, Count, Flag, Input
 from specsim.schema.quantisation import Matrices, WeightFormat
@@ -41,6 +41,15 @@ class Deployment(Input):
     """Catalogue name or path of an engine profile."""
     ideal: Flag = False
     """True: the textbook device, with full peaks, a hard maximum, weight traffic only and no launch or host time."""
+    costs: Literal["roofline", "aiconfigurator"] = "roofline"
+    """aiconfigurator: matrix products take the time measured in that package's tables (extra `operators`), vLLM's where
+    it has them; products that they do not surround, attention and experts stay on the roofline."""
+
+    @model_validator(mode="after")
+    def _measured_is_not_ideal(self) -> Deployment:
+        if self.ideal and self.costs != "roofline":
+            raise ValueError("costs of the ideal device cannot be measured ones; leave out 'ideal' or 'costs'")
+        return self
 
 
 class Curve(Input):

@@ -119,3 +119,11 @@ def test_results_are_not_overwritten_unasked(command, tables):
     assert code == 2
     assert "--force" in err
     assert (out / "accuracy.csv").read_text() == "mine"
+
+
+def test_operators_without_their_tables(command, monkeypatch):
+    monkeypatch.setattr("specsim.schema.operator_tables.find_spec", lambda name: None)
+    code, out, err = command("validate", "--operators")
+    assert (code, out) == (2, "")
+    assert "pip install 'specsim-llm[operators]'" in err
+    assert "Traceback" not in err

@@ -1,10 +1,12 @@
 """Formats of weights and caches: bytes, tensor rates, and the kernel that quantises activations."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from specsim.costs.layers import Split
-from specsim.costs.linear import Linear, linear_time
+from specsim.costs.linear import Linear, linear_time, product_rates
 from specsim.costs.passes import PassCost
 from specsim.costs.roofline import device_rates
 from specsim.costs.shapes import target_shape
@@ -45,11 +47,34 @@ def test_an_ideal_product_streams_bytes_and_then_computes_at_its_rate(name):
 
 def test_quantising_activations_is_paid_for():
     """BF16 is read, FP8 written and read: 2 + 2 x 1.03 bytes a number instead of 2, and a launch."""
-    fp8, rates = FORMATS["fp8"], device_rates(B200, ideal=False)
+    fp8, rates = FORMATS["fp8"], replace(device_rates(B200, ideal=False), quantised={})
     quantised, plain = (linear_time([Linear(4096, 1024, format=form)], [1, 513], rates) for form in (fp8, BF16))
     grown = [time.weights[1] - time.weights[0] for time in (quantised, plain)]
     assert grown[0] - grown[1] == pytest.approx(512 * 4096 * 2 * (1 + 4 / 128) / (0.851 * 7.7e12), rel=1e-9)
     assert quantised.launch[0] - plain.launch[0] == pytest.approx(2.5e-6)
+
+
+@pytest.mark.parametrize(("device", "name"), [("h100-sxm", "fp8"), ("b200", "nvfp4"), ("a100-sxm-80gb", "int8")])
+def test_a_precision_with_figures_of_its_own_is_timed_by_them(device, name):
+    device, form = read_device(device), FORMATS[name]
+    own, rates = device.linear_by_precision[form.compute], device_rates(device, ideal=False)
+    peak = own.compute_efficiency * dict(device.peak)[form.compute]
+    first, then = own.row_tile
+    for rows in (1, 129, 1025):
+        computed = first if rows <= first else -(-rows // then) * then
+        moved = 8192 * 8192 * form.bytes_per_weight + rows * (8192 * (2 + 2 * form.activation_bytes) + 8192 * 2)
+        reading = moved / (own.bandwidth_efficiency * device.memory.bandwidth)
+        whole = ((2 * 8192**2 * computed / peak) ** own.sharpness + reading**own.sharpness) ** (1 / own.sharpness)
+        found = sum(linear_time([Linear(8192, 8192, format=form)], [rows], rates))
+        assert found[0] == pytest.approx(own.launch + whole)
+
+
+def test_formats_that_leave_activations_alone_keep_the_figures_of_bf16():
+    rates = device_rates(B200, ideal=False)
+    for name in ("w4a16", "mxfp4", "bf16"):
+        assert product_rates(FORMATS[name], rates).launch == rates.linear_launch
+    h100_int8 = product_rates(FORMATS["int8"], device_rates(read_device("h100-sxm"), ideal=False))
+    assert h100_int8.flops == pytest.approx(0.79 * 1979e12)
 
 
 @pytest.mark.parametrize("name", ["fp8", "int8"])

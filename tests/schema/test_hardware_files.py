@@ -106,3 +106,10 @@ def test_efficiencies_are_positive_numbers(value):
 def test_a_device_of_another_name_is_an_error():
     with pytest.raises(InputError, match="did you mean 'h100-pcie' or 'h100-sxm'"):
         read_device("h100")
+
+
+def test_figures_of_a_precision_need_its_peak():
+    figures = data("device", "a100-sxm-80gb")
+    figures["linear_by_precision"]["fp8"] = figures["linear_by_precision"]["int8"]
+    with pytest.raises(ValueError, match=r"linear_by_precision\.fp8 needs peak\.fp8"):
+        Device.model_validate(figures)
