@@ -24,11 +24,13 @@ def parity_figure(points: pd.DataFrame, *, title: str, subtitle: str) -> Figure:
 
     Args:
         points: one row per point with the columns sweep, split, load, num_draft_tokens, measured_speedup,
-            predicted_speedup and error_speedup; rows without a prediction are left out, and one is left at least.
+            predicted_speedup and error_speedup; confounded rows and those without a prediction are left out, and one is
+            left at least.
         title: what was found, in one line.
         subtitle: what it was found for.
     """
     known = points.dropna(subset=["measured_speedup", "predicted_speedup"])
+    known = known[known["split"] != "confounded"]
     with mpl.rc_context(STYLE):
         figure = new_figure(1300, 660)
         parity, errors = figure.subplots(1, 2, width_ratios=(1, 1.12))

@@ -36,6 +36,8 @@ class AttentionUnderEngine(Input):
     per_kv_head: Duration | None = None
     compute_efficiency: Efficiency | None = None
     bandwidth_efficiency: Efficiency | None = None
+    sharpness: Sharpness | None = None
+    ramp: Duration | None = None
 
 
 class ElementwiseUnderEngine(Input):
