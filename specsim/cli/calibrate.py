@@ -41,17 +41,23 @@ def calibrate(
     Examples:
     specsim calibrate mine.csv --scenario mine.yaml --out mine-engine.yaml
 
-    specsim calibrate --steps a100-llama-3.1-8b-median-itl
+    specsim calibrate --steps a100-llama-3.1-8b-median-itl --start vllm
     """
     from datetime import date
 
     from specsim.cli.terminal import console, progress_bar
     from specsim.errors import InputError, Problem
     from specsim.planner.calibration import calibrate as fit
-    from specsim.planner.observations import one_profile, serving_observations, step_observations
+    from specsim.planner.observations import (
+        chosen_rows,
+        one_profile,
+        refuse_other_units,
+        serving_observations,
+        step_observations,
+    )
     from specsim.planner.parameters import candidates
-    from specsim.report.calibration import answer, parameter_table, point_table, profile_text
-    from specsim.report.folder import text_writer, write_file
+    from specsim.report.calibration import answer, parameter_table, point_table, profile_text, reservations
+    from specsim.report.folder import refuse_file, text_writer, write_file
     from specsim.schema import catalogue
     from specsim.schema.load import read_engine
     from specsim.schema.measurements import read_measurements
@@ -60,26 +66,29 @@ def calibrate(
 
     if not (measurements or steps):
         raise InputError([Problem("calibrate", "", "no table", "name a table of measurements, or --steps TABLE")])
-    if out and out.exists() and not force:
-        raise InputError([Problem("--out", "", repr(str(out)), "exists already; add --force to overwrite it")])
+    if out:
+        refuse_file(out, force=force)
     here = [Path.cwd()]
     step_files = [catalogue.find("steps", table, here, where="--steps", path="") for table in steps or ()]
     files = [catalogue.find("measurements", table, here, where="MEASUREMENTS", path="") for table in measurements or ()]
     found = [seen for file in step_files for seen in step_observations(read_steps(file), scenario, start)]
     for file in files:
-        rows = [row for row in read_measurements(file) if not sweep or row.row.sweep in sweep]
+        rows = chosen_rows(read_measurements(file), sweep, str(file))
         with progress_bar(f"simulating {file.stem}") as progress:
             found += serving_observations(rows, scenario, start, progress)
     points = [seen.observation for seen in found]
     tables = [*step_files, *files]
     inputs = one_profile([seen.inputs for seen in found], ", ".join(file.name for file in tables))
     kinds = {pass_kind(seen.inputs.scenario.speculation.drafter) for seen in found if seen.speculating} - {None}
+    # a row's own limits say how it was run, and are no part of the profile
+    engine = read_engine(str(inputs.files["engine"]))
+    refuse_other_units(engine, points, ", ".join(file.name for file in tables))
     with progress_bar("fitting") as progress:
-        # a row's own limits say how it was run, and are no part of the profile
-        engine = read_engine(str(inputs.files["engine"]))
         result = fit(engine, inputs.device, points, candidates({kind for kind in kinds if kind}), progress)
     screen = console()
     screen.print(answer(result, points), style="bold", markup=False, soft_wrap=True)
+    for sentence in reservations(engine, speculating=any(seen.speculating for seen in found)):
+        screen.print(sentence, markup=False, soft_wrap=True)
     screen.print(parameter_table(result))
     screen.print(point_table(result, points))
     if out:

@@ -61,9 +61,13 @@ def pass_usage(shape: ForwardShape, device: Device, work: Pass, *, ideal: bool) 
     """
     rates = device_rates(device, ideal=ideal)
     nothing = dict.fromkeys(rates.flops_in, math.inf)
-    byte = replace(rates, linear_bandwidth=1.0, flops_in=nothing, attention_bandwidth=1.0, attention_per_kv_head=0.0)
-    arithmetic = replace(rates, linear_bandwidth=math.inf)
-    operation = replace(arithmetic, flops_in=dict.fromkeys(rates.flops_in, 1.0), attention_flops=1.0, row_tile=(1, 1))
+    # counted without the figures that some precisions have of their own
+    plain = replace(rates, quantised={})
+    byte = replace(plain, linear_bandwidth=1.0, flops_in=nothing, attention_bandwidth=1.0, attention_per_kv_head=0.0)
+    own = {name: figures._replace(bandwidth=math.inf) for name, figures in rates.quantised.items()}
+    arithmetic = replace(rates, linear_bandwidth=math.inf, quantised=own)
+    one_each = dict.fromkeys(rates.flops_in, 1.0)
+    operation = replace(plain, linear_bandwidth=math.inf, flops_in=one_each, attention_flops=1.0, row_tile=(1, 1))
     full = {name: flops for name, flops in device.peak if flops is not None}
     peak = replace(operation, flops_in=full, attention_flops=device.peak.bf16)
 

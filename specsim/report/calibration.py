@@ -15,6 +15,7 @@ import specsim
 from specsim import units
 from specsim.planner.calibration import DIGITS, Calibration, Observation
 from specsim.planner.parameters import VLLM_GRAPH_SIZES
+from specsim.schema.engine import Engine
 
 
 def answer(found: Calibration, points: Sequence[Observation]) -> str:
@@ -26,6 +27,24 @@ def answer(found: Calibration, points: Sequence[Observation]) -> str:
         f"error falls from {np.median(before):.1%} to {np.median(after):.1%}, the largest from {before.max():.0%} to "
         f"{after.max():.0%}."
     )
+
+
+def reservations(engine: Engine, *, speculating: bool) -> list[str]:
+    """What a person should know before trusting the fit.
+
+    Args:
+        engine: the profile that it started from.
+        speculating: whether any figure was measured with speculation.
+    """
+    sentences = []
+    if engine.device is not None:
+        sentences.append(
+            f"It starts from {engine.name}, which is calibrated itself: figures that it was fitted to count twice "
+            "(--start names another profile)."
+        )
+    if not speculating:
+        sentences.append("No figure was measured with speculation: what drafting and verifying add is not fitted.")
+    return sentences
 
 
 def parameter_table(found: Calibration) -> Table:
@@ -95,6 +114,9 @@ def profile_text(
             "vLLM's default capture sizes up to 512 tokens (vllm/config: 1, 2, 4, multiples of 8, from 256 of 16)"
         )
         sources["graphs.sizes"] = {"kind": "assumed", "reference": reference}
+    if engine.graphs and "graphs.eager_time_per_layer" not in sources and "graphs" not in sources:
+        reference = "not identified by the figures: launching is taken to add nothing to the device's own time"
+        sources["graphs.eager_time_per_layer"] = {"kind": "assumed", "reference": reference}
     profile["sources"] = sources
     text: str = yaml.safe_dump(profile, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
     return text

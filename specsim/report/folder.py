@@ -76,6 +76,23 @@ def write_folder(folder: Path, writers: Mapping[str, Writer], *, force: bool) ->
         raise InputError([Problem("--out", "", repr(str(folder)), remedy)]) from error
 
 
+def refuse_file(path: Path, *, force: bool) -> None:
+    """Say before any work is done that a file could not be written.
+
+    Raises:
+        InputError: when it is a folder, exists and ``force`` is not given, or its folder cannot be written to.
+    """
+    remedy = ""
+    if path.is_dir():
+        remedy = "is a folder; name a file"
+    elif path.exists() and not force:
+        remedy = "exists already; add --force to replace it, or name another file"
+    elif not (path.parent.is_dir() and os.access(path.parent, os.W_OK | os.X_OK)):
+        remedy = "cannot be written; name a file in a folder that exists and can be written to"
+    if remedy:
+        raise InputError([Problem("--out", "", repr(str(path)), remedy)])
+
+
 def write_file(path: Path, write: Writer, *, force: bool) -> None:
     """Write one file whole or not at all.
 

@@ -167,12 +167,19 @@ def _every(interval: int, layers: int, between: str) -> tuple[str, ...]:
 
 def _fill_experts(filled: dict[str, Any]) -> None:
     experts, layers = filled.get("num_experts"), filled.get("num_hidden_layers")
+    family = str(filled.get("model_type", ""))
+    if experts is None and ("moe_intermediate_size" in filled or "moe" in family or "num_experts_per_tok" in filled):
+        raise ValueError(
+            "num_experts (or num_local_experts, n_routed_experts) is missing beside other keys of experts; add it"
+        )
     if not isinstance(experts, int) or experts <= 1:
         for key in ("num_experts", "num_experts_per_tok"):
             filled.pop(key, None)
         return
     if "num_experts_per_tok" not in filled:
         raise ValueError(f"num_experts_per_tok is missing beside {experts} experts; add it")
+    if "moe_intermediate_size" not in filled and family.startswith(("qwen", "deepseek", "kimi")):
+        raise ValueError(f"moe_intermediate_size, the width of an expert, is missing beside {experts} experts; add it")
     if "moe_intermediate_size" not in filled and "intermediate_size" in filled:
         filled["moe_intermediate_size"] = filled["intermediate_size"]
     if isinstance(filled.get("moe_intermediate_size"), int):

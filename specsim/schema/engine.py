@@ -112,6 +112,12 @@ class Engine(Sourced):
     kernels: Kernels | None = None
     """Left out: as the device's file says."""
 
+    @model_validator(mode="after")
+    def _kernels_are_of_a_device(self) -> Engine:
+        if self.kernels is not None and self.device is None:
+            raise ValueError("kernels holds what was measured on one device; name it in device, or leave kernels out")
+        return self
+
     def draft_pass_time(self, kind: PassKind | None) -> float:
         """Host time of a draft pass of this kind of drafter [s]."""
         by_kind = self.host_time_per_draft_pass_of or {}

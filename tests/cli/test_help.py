@@ -7,7 +7,19 @@ import pytest
 
 import specsim
 
-COMMANDS = ("curve", "simulate", "cost", "theory", "prove", "list", "schema", "quantiles", "doctor", "validate")
+COMMANDS = (
+    "curve",
+    "simulate",
+    "cost",
+    "theory",
+    "prove",
+    "list",
+    "schema",
+    "quantiles",
+    "doctor",
+    "validate",
+    "calibrate",
+)
 HEAVY = ("numpy", "scipy", "pandas", "matplotlib", "pydantic", "yaml", "simpy")
 
 

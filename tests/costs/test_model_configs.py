@@ -98,6 +98,12 @@ def test_half_of_the_layers_of_gpt_oss_see_128_tokens():
     ("extra", "what"),
     [
         ({"num_experts": 8}, "num_experts_per_tok is missing"),
+        ({"num_experts_per_tok": 2}, "num_experts .* is missing"),
+        ({"moe_intermediate_size": 768}, "num_experts .* is missing"),
+        (
+            {"model_type": "qwen3_moe", "num_experts": 8, "num_experts_per_tok": 2},
+            "moe_intermediate_size, the width of an expert, is missing",
+        ),
         ({"num_hidden_layers": 10**30}, "more than 1000 layers"),
         ({"mlp_only_layers": 3}, "mlp_only_layers must be a list"),
         ({"first_k_dense_replace": "3"}, "first_k_dense_replace must be a whole number"),

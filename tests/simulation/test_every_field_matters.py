@@ -177,7 +177,9 @@ CASES = {
     },
     **{
         f"engine.kernels.attention.{name}": kernels("attention", **{name: value})
-        for name, value in zip(AttentionUnderEngine.model_fields, ("90 us", "1 us", 0.3, 0.3, 4.0, "99 us"), strict=True)
+        for name, value in zip(
+            AttentionUnderEngine.model_fields, ("90 us", "1 us", 0.3, 0.3, 4.0, "99 us"), strict=True
+        )
     },
     "engine.kernels.elementwise.launch": kernels("elementwise", launch="9 us"),
 }
