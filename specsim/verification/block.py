@@ -10,7 +10,7 @@ import numpy as np
 from specsim.verification.arrays import Bools, Emitted, Floats, Ints
 from specsim.verification.drafts import dense
 from specsim.verification.mixed import verified
-from specsim.verification.validation import check_chain, check_randomness
+from specsim.verification.validation import check_chain, check_randomness, refuse_lazy
 
 
 def verify_block(
@@ -49,6 +49,7 @@ def verify_block(
         (array([[0, 1, 1]]), array([3]))
     """
     check_randomness(rng, accept_uniforms, final_uniforms)
+    refuse_lazy(p=p, q=q)
     drafts = dense(np.asarray(draft), None if q is None else np.asarray(q), np.asarray(p), np.asarray(num_draft))
     greedy = None if greedy is None else np.asarray(greedy)
     if validate:

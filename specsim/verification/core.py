@@ -10,6 +10,8 @@ import os
 from functools import cache
 from types import ModuleType
 
+from specsim.errors import invalid
+
 VARIABLE = "SPECSIM_CORE"
 
 
@@ -21,7 +23,10 @@ def compiled_core() -> ModuleType | None:
 
 def reason_for_numpy() -> str | None:
     """Why NumPy verifies, in words; None if compiled code does."""
-    if os.environ.get(VARIABLE) == "numpy":
+    wanted = os.environ.get(VARIABLE, "")
+    if wanted not in ("", "numpy", "compiled"):
+        raise invalid(VARIABLE, "", wanted, "must be numpy or compiled, or left out for compiled where it is installed")
+    if wanted == "numpy":
         return f"{VARIABLE}=numpy"
     try:
         _import()

@@ -18,6 +18,7 @@ from specsim.verification.draws import assemble
 from specsim.verification.greedy import greedy_rule
 from specsim.verification.tables import tables_of
 from specsim.verification.token_rule import token_rule
+from specsim.verification.validation import refuse_misfits
 
 Rule: TypeAlias = Callable[[Drafts, Float64s, Float64s], Outcome]
 RULES: dict[RuleName, Rule] = {"token": token_rule, "block": block_rule}
@@ -33,6 +34,7 @@ def verified(
 ) -> Emitted:
     """What a verifier returns: the outcome of the rule, or of the greedy rule in greedy rows, put together."""
     accept, final = uniforms_for(drafts.draft, rng, accept_uniforms, final_uniforms)
+    refuse_misfits(drafts, greedy, accept, final)
     core = compiled_core()
     if core is not None and (tables := tables_of(drafts)) is not None:
         emitted: Emitted = core.verify(rule, tables, drafts.draft, drafts.num_draft, greedy, accept, final)
@@ -44,6 +46,7 @@ def verified_by_numpy(
     drafts: Drafts, rule: RuleName, greedy: Bools | None, accept: Float64s, final: Float64s
 ) -> Emitted:
     """What `verified` returns, without compiled code."""
+    accept, final = np.maximum(accept, 0.0), np.maximum(final, 0.0)  # below 0, p = 0 would pass
     if greedy is None:
         return assemble(drafts.draft, *RULES[rule](drafts, accept, final))
     return assemble(drafts.draft, *mixed(drafts, RULES[rule], greedy, accept, final))

@@ -6,13 +6,16 @@ be gathered. Knows no rule of acceptance.
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 
+from specsim.errors import invalid
 from specsim.verification.arrays import Bools, Emitted, Floats, Ints, RuleName
 from specsim.verification.drafts import dense
 from specsim.verification.mixed import verified
 from specsim.verification.row_validation import check_rows
-from specsim.verification.validation import check_randomness
+from specsim.verification.validation import check_randomness, refuse_lazy
 
 
 def verify_rows(
@@ -56,6 +59,9 @@ def verify_rows(
             a chain.
     """
     check_randomness(rng, accept_uniforms, final_uniforms)
+    if rule not in get_args(RuleName):
+        raise invalid("rule", "", rule, f"must be one of {', '.join(get_args(RuleName))}; for trees call verify_tree")
+    refuse_lazy(p=p, q=q)
     token, p, greedy = np.asarray(token), np.asarray(p), None if greedy is None else np.asarray(greedy)
     # A table without rows is one that no token was sampled from.
     q = None if q is None or np.shape(q)[:1] == (0,) else np.asarray(q)

@@ -22,7 +22,7 @@ from specsim.verification.processors import LazyTable
 from specsim.verification.siblings import SCHEMES, Scheme, Trial
 from specsim.verification.topology import Links, link
 from specsim.verification.tree_inputs import check_siblings, check_tree
-from specsim.verification.validation import check_randomness
+from specsim.verification.validation import check_randomness, refuse_lazy
 
 # So many entries of residuals are held at a time (half a megabyte), whatever the batch: at most a few rows of V.
 _ENTRIES_AT_A_TIME = 1 << 16
@@ -110,10 +110,12 @@ def verify_tree(
     """
     check_randomness(rng, accept_uniforms, final_uniforms)
     check_siblings(siblings)
+    refuse_lazy(q=q)
     forest = forest_of(parents, token, num_nodes, q_row, p_row, q, p)
     if validate:
         check_tree(forest, siblings, accept_uniforms, final_uniforms)
     accept, final = uniforms_for(forest.token, rng, accept_uniforms, final_uniforms)
+    accept, final = np.maximum(accept, 0.0), np.maximum(final, 0.0)  # below 0, p = 0 would pass
     return walk_and_draw(forest, link(forest.parents, forest.num_nodes), accept, final, SCHEMES[siblings])
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from specsim.errors import InputError, Problem, invalid
 from specsim.verification.arrays import Bools, Floats, Int64s, Ints
 from specsim.verification.drafts import Drafts
+from specsim.verification.processors import LazyTable
 from specsim.verification.rows import distribution_problems, located
 
 Form = tuple[str, Ints | Floats | Bools, tuple[int, ...], str]
@@ -23,6 +24,12 @@ def check_randomness(
     rng: np.random.Generator | None, accept_uniforms: Floats | None, final_uniforms: Floats | None
 ) -> None:
     """Raise InputError unless there is a generator or both arrays of uniforms, and not a mixture of them."""
+    if rng is None and accept_uniforms is not None and final_uniforms is not None:
+        return  # in every step of a simulation, so without ado
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise invalid(
+            "rng", "type", type(rng).__name__, "must be a numpy.random.Generator; write np.random.default_rng(seed)"
+        )
     given = [
         name
         for name, source in (
@@ -36,6 +43,32 @@ def check_randomness(
         found = ", ".join(given) or "nothing"
         remedy = "give either rng, or both accept_uniforms and final_uniforms"
         raise InputError([Problem("randomness", "", found, remedy)])
+
+
+def refuse_lazy(**tables: object) -> None:
+    """Raise InputError where a table is processed lazily: only `verify_tree` takes such, and for p alone."""
+    for name, table in tables.items():
+        if isinstance(table, LazyTable):
+            raise invalid(
+                name, "type", "LazyTable", "must be an array; only verify_tree takes a lazy table, and for p alone"
+            )
+
+
+def refuse_misfits(drafts: Drafts, greedy: Bools | None, accept: Floats, final: Floats) -> None:
+    """Raise InputError where shapes disagree so that something would be read that is not there; checks no values."""
+    (B, K), V = drafts.draft.shape, drafts.p.shape[-1]
+    fitting = (
+        drafts.num_draft.shape == final.shape == (B,)
+        and accept.shape == (B, K)
+        and (greedy is None or greedy.shape == (B,))
+        and (drafts.q is None or drafts.q.shape[-1] == V)
+        and (drafts.p_row is not None or drafts.p.shape == (B, K + 1, V))
+        and (drafts.q is None or drafts.q_row is not None or drafts.q.shape == (B, K, V))
+        and (drafts.p_row is None or drafts.p_row.shape == (B, K + 1))
+        and (drafts.q_row is None or drafts.q_row.shape == (B, K))
+    )
+    if not fitting:
+        raise invalid("shapes", "", "", "do not fit together; call with validate=True to hear which")
 
 
 def check_chain(
@@ -110,10 +143,9 @@ def form_problems(arrays: list[Form], fitting: str) -> Iterator[Problem]:
     for name, array, shape, kinds in arrays:
         if array.shape != shape:
             yield Problem(name, "shape", str(array.shape), f"must be {shape}, to fit {fitting}")
-        if kinds == "f" and array.dtype.itemsize < 4:
-            yield Problem(
-                name, "dtype", str(array.dtype), "must be float32 or float64; convert it, and normalise rows again"
-            )
+        if kinds == array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
+            again = ", and normalise its rows again" if name in ("p", "q") else ""
+            yield Problem(name, "dtype", str(array.dtype), f"must be float32 or float64; convert it{again}")
         elif array.dtype.kind not in kinds:
             yield Problem(name, "dtype", str(array.dtype), f"must be {KINDS[kinds]}; convert it first")
 

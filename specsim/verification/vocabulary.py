@@ -25,6 +25,9 @@ class VocabularyMap:
     target_size: int
 
     def __init__(self, d2t: Ints, target_size: int) -> None:
+        size: object = target_size
+        if not isinstance(size, int | np.integer) or size < 1:
+            raise invalid("target_size", "", target_size, "must be a whole number of tokens, 1 or more")
         d2t = np.asarray(d2t)
         if d2t.ndim != 1 or d2t.dtype.kind not in "iu" or len(d2t) == 0:
             found = f"{d2t.dtype}, shape {d2t.shape}"
@@ -49,6 +52,8 @@ class VocabularyMap:
             InputError: an id is not one of the drafter's.
         """
         draft = np.asarray(draft)
+        if draft.dtype.kind not in "iu":
+            raise invalid("draft", "dtype", str(draft.dtype), "must be integers; convert it first")
         outside = draft[draft >= len(self.d2t)]
         if len(outside):
             raise invalid("draft", "", int(outside[0]), f"must be a token of the drafter, below {len(self.d2t)}")
@@ -63,6 +68,10 @@ class VocabularyMap:
             InputError: the last axis is not the drafter's vocabulary.
         """
         q = np.asarray(q)
+        if q.dtype not in (np.float32, np.float64):
+            raise invalid(
+                "q", "dtype", str(q.dtype), "must be float32 or float64; convert it, and normalise its rows again"
+            )
         if q.ndim == 0 or q.shape[-1] != len(self.d2t):
             raise invalid("q", "shape", q.shape, f"must end in {len(self.d2t)}, the size of the drafter's vocabulary")
         wide = np.zeros((*q.shape[:-1], self.target_size), dtype=q.dtype)

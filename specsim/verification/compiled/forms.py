@@ -16,7 +16,22 @@ def read_only(dtype: types.Type, ndim: int) -> types.Array:
     return types.Array(dtype, ndim, "C", readonly=True)
 
 
+def kept(function: Callable[..., None], signature: object = None) -> Callable[..., None]:
+    """The function, compiled and kept on disk; by each process anew where no folder for that can be written to.
+
+    Args:
+        function: what to compile.
+        signature: the types that it is compiled for; None for those that it is called with.
+    """
+    form = () if signature is None else (signature,)
+    compile_: Any = njit
+    try:
+        found: Callable[..., None] = compile_(*form, cache=True, **OPTIONS)(function)
+    except RuntimeError:  # numba finds no place for its cache
+        found = compile_(*form, **OPTIONS)(function)
+    return found
+
+
 def cached(function: Callable[..., None], *arguments: types.Type) -> Callable[..., None]:
-    """The function, compiled for arguments of these types or loaded from the cache on disk."""
-    compiled: Callable[..., None] = njit(types.void(*arguments), cache=True, **OPTIONS)(function)
-    return compiled
+    """The function, compiled for arguments of these types, or loaded from the disk."""
+    return kept(function, types.void(*arguments))

@@ -19,13 +19,19 @@ import numpy as np
 from numba import from_dtype, njit, types
 
 from specsim.verification.arrays import Bools, Emitted, Float64s, Floats, Int64s, Ints, RuleName
-from specsim.verification.compiled.forms import OPTIONS, cached, read_only
+from specsim.verification.compiled.forms import OPTIONS, cached, kept, read_only
 from specsim.verification.summation import BLOCK, LANES, SEQUENTIAL
 from specsim.verification.tables import Tables
 
 TOKEN, BLOCKWISE = 0, 1
 _NONE = np.zeros(0, dtype=np.bool_)
 _inner = njit(**OPTIONS)
+
+
+@_inner
+def _uniform(u: float) -> float:
+    """The uniform, or 0 for a negative number, with which p = 0 would pass."""
+    return 0.0 if u < 0.0 else u
 
 
 @_inner
@@ -170,7 +176,8 @@ def _token_rule(
         survive = n = num_draft[b]
         for i in range(n):
             x, j = draft[b, i], q_row[b, i]
-            if not 0 <= x < V or not accept[b, i] * (q[j, x] if j >= 0 else 1.0) < p[p_row[b, i], x]:
+            u = _uniform(accept[b, i])
+            if not 0 <= x < V or not u * (q[j, x] if j >= 0 else 1.0) < p[p_row[b, i], x]:
                 survive = i
                 break
         accepted[b] = survive
@@ -206,7 +213,7 @@ def _block_rule(
             weight[i + 1] = reach / q_x if reach < q_x else (1.0 if reach >= q_x and q_x > 0.0 else 0.0)
         survive = 0
         for i in range(n, 0, -1):
-            u = accept[b, i - 1]
+            u = _uniform(accept[b, i - 1])
             if i == n:
                 passes = u < weight[i]
             else:
@@ -262,7 +269,7 @@ def _last_tokens(
                     sums[y] = total
             if not total > 0.0:
                 continue
-            threshold = final[b] * total
+            threshold = _uniform(final[b]) * total
             if not threshold < total:
                 threshold = np.nextafter(total, 0.0)
             x = 0
@@ -331,7 +338,7 @@ def _verify_rows(
         num_out[b] = accepted[b] + 1
 
 
-verify_rows_into = njit(cache=True, **OPTIONS)(_verify_rows)
+verify_rows_into = kept(_verify_rows)
 
 
 @cache
