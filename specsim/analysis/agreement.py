@@ -70,7 +70,7 @@ class BreakEven:
     def __str__(self) -> str:
         """Whole loads, such as ``58 [51, 64]``; ``> 64`` or ``< 1`` beyond the sweep."""
         if not self.crosses:
-            return f"> {self.low:g}" if math.isinf(self.high) else f"< {self.high:g}"
+            return f"> {self.low:.0f}" if math.isinf(self.high) else f"< {self.high:.0f}"
         ends = ["?" if end in (0, math.inf) else f"{end:.0f}" for end in (self.low, self.high)]
         return f"{self.load:.0f} [{', '.join(ends)}]"
 

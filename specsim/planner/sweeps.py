@@ -151,7 +151,7 @@ def _curve(points: Iterable[Compared], key: Callable[[Compared], float]) -> _Cur
 
 
 def break_evens(sweeps: Iterable[SweepErrors]) -> tuple[BreakEvenPair, ...]:
-    """Of every sweep and draft length whose measured speedup falls through 1.0 within its loads."""
+    """Of every sweep and draft length whose speedup, measured or predicted, falls through 1.0 within its loads."""
     found = []
     for sweep in sweeps:
         for k in sorted({point.row.num_draft_tokens for point in sweep.points}):
@@ -161,8 +161,8 @@ def break_evens(sweeps: Iterable[SweepErrors]) -> tuple[BreakEvenPair, ...]:
             if len(at) < 2:
                 continue
             theirs = measured_break_even(at, measured, uncertainty)
-            if theirs.crosses:
-                mine = predicted_break_even(at, simulated)
+            mine = predicted_break_even(at, simulated)
+            if theirs.crosses or mine.crosses:
                 found.append(BreakEvenPair(sweep.name, k, theirs, mine, same_break_even(theirs, mine, at)))
     return tuple(found)
 

@@ -75,12 +75,17 @@ def _where(row: object) -> str:
 
 
 def _break_evens(pairs: Sequence[BreakEvenPair]) -> Iterator[str]:
-    if pairs:
-        same = sum(pair.same for pair in pairs)
+    measured = [pair for pair in pairs if pair.measured.crosses]
+    if measured:
+        same = sum(pair.same for pair in measured)
         yield (
-            f"Break-even: {same} of {len(pairs)} curves that measured a crossing of 1.0 are predicted to cross it at "
-            "the same load (intervals overlap, or lie within one step of the measured loads)."
+            f"Break-even: {same} of {len(measured)} curves that measured a crossing of 1.0 are predicted to cross it "
+            "at the same load (intervals overlap, or lie within one step of the measured loads)."
         )
+    wrong = [pair for pair in pairs if not pair.measured.crosses and not pair.same]
+    if wrong:
+        curves = ", ".join(f"{pair.sweep} with K = {pair.num_draft_tokens}" for pair in wrong)
+        yield f"Predicted to cross 1.0 within their loads and measured not to: {curves}."
 
 
 def _best(lengths: Sequence[BestLength]) -> Iterator[str]:
