@@ -48,14 +48,9 @@ def calibrate(
     from specsim.cli.terminal import console, progress_bar
     from specsim.errors import InputError, Problem
     from specsim.planner.calibration import calibrate as fit
-    from specsim.planner.observations import (
-        chosen_rows,
-        one_profile,
-        refuse_other_units,
-        serving_observations,
-        step_observations,
-    )
+    from specsim.planner.observations import Seen, serving_observations, step_observations
     from specsim.planner.parameters import candidates
+    from specsim.planner.usable import chosen_rows, chosen_steps, one_profile, refuse_other_units
     from specsim.report.calibration import answer, parameter_table, point_table, profile_text, reservations
     from specsim.report.folder import refuse_file, text_writer, write_file
     from specsim.schema import catalogue
@@ -71,9 +66,14 @@ def calibrate(
     here = [Path.cwd()]
     step_files = [catalogue.find("steps", table, here, where="--steps", path="") for table in steps or ()]
     files = [catalogue.find("measurements", table, here, where="MEASUREMENTS", path="") for table in measurements or ()]
-    found = [seen for file in step_files for seen in step_observations(read_steps(file), scenario, start)]
+    found: list[Seen] = []
+    num_open = 0
+    for file in step_files:
+        found += step_observations(chosen_steps(read_steps(file), scenario, str(file)), scenario, start)
     for file in files:
-        rows = chosen_rows(read_measurements(file), sweep, str(file))
+        table = read_measurements(file)
+        rows = chosen_rows(table, sweep, scenario, str(file))
+        num_open += sum(row.load_kind == "rate" for _, row in table if not sweep or row.sweep in sweep)
         with progress_bar(f"simulating {file.stem}") as progress:
             found += serving_observations(rows, scenario, start, progress)
     points = [seen.observation for seen in found]
@@ -87,7 +87,7 @@ def calibrate(
         result = fit(engine, inputs.device, points, candidates({kind for kind in kinds if kind}), progress)
     screen = console()
     screen.print(answer(result, points), style="bold", markup=False, soft_wrap=True)
-    for sentence in reservations(engine, speculating=any(seen.speculating for seen in found)):
+    for sentence in reservations(engine, speculating=any(s.speculating for s in found), num_open=num_open):
         screen.print(sentence, markup=False, soft_wrap=True)
     screen.print(parameter_table(result))
     screen.print(point_table(result, points))

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from specsim.analysis.metrics import summarise
 from specsim.costs.step import StepCost
-from specsim.errors import InputError, Problem
 from specsim.planner.calibration import Observation, Progress
-from specsim.planner.measured import BASE, Arm, arm, arm_inputs, deployment_overrides, drafter_overrides, left_out
+from specsim.planner.measured import BASE, Arm, arm, arm_inputs, deployment_overrides, drafter_overrides
 from specsim.planner.replay import RecordedRun, record
 from specsim.planner.steps import step_seconds
 from specsim.planner.validation import METRICS
@@ -25,8 +24,6 @@ from specsim.schema.measurements import LATENCIES, Located, Metric
 from specsim.schema.steps import LocatedStep, Step
 from specsim.schema.workload import ClosedLoop
 from specsim.simulation import Simulation
-
-FAR = 20  # a figure so many times off is taken for one in another unit
 
 
 class Seen(NamedTuple):
@@ -59,54 +56,6 @@ class _Under:
 
     def cost(self, engine: Engine, *, speculating: bool) -> StepCost:
         return self.simulation(engine).step_cost(speculating)
-
-
-def chosen_rows(rows: Sequence[Located], sweeps: Sequence[str] | None, where: str) -> list[Located]:
-    """The rows of these sweeps, or all, that can be timed again: those of closed loops.
-
-    Raises:
-        InputError: when a sweep has no row, or none is left.
-    """
-    known = {row.sweep for _, row in rows}
-    strange = [name for name in sweeps or () if name not in known]
-    problems = [
-        Problem(where, "sweep", repr(name), f"no row has it; known: {', '.join(sorted(known))}") for name in strange
-    ]
-    chosen = [located for located in rows if not sweeps or located.row.sweep in sweeps]
-    closed = [located for located in chosen if located.row.load_kind != "rate"]
-    if chosen and not closed:
-        remedy = "open loops cannot be timed again; give rows whose load_kind is concurrency or batch"
-        problems.append(Problem(where, "load_kind", "rate", remedy))
-    if problems:
-        raise InputError(problems)
-    return closed
-
-
-def refuse_other_units(engine: Engine, points: Sequence[Observation], where: str) -> None:
-    """Refuse figures so far from what the profile predicts that their unit must be another.
-
-    Raises:
-        InputError: naming each.
-    """
-    predicted = [(point, point.predict(engine)) for point in points]
-    far = [(point, value) for point, value in predicted if not 1 / FAR < value / point.measured < FAR]
-    if far:
-        remedy = "is more than {} times off the {:.4g} predicted; check the unit (ms, tokens/s)"
-        raise InputError(Problem(where, p.name, f"{p.measured:g}", remedy.format(FAR, value)) for p, value in far)
-
-
-def one_profile(inputs: Iterable[Inputs], where: str) -> Inputs:
-    """Any of the inputs, if all have one device and one engine profile.
-
-    Raises:
-        InputError: when they do not, or there are none.
-    """
-    found = {(i.scenario.deployment.device, i.scenario.deployment.engine): i for i in inputs}
-    if len(found) != 1:
-        pairs = ", ".join(f"{device} under {engine}" for device, engine in sorted(found)) or "nothing"
-        remedy = "one profile is fitted to one device and one engine; keep rows of one pair (use_device, use_engine)"
-        raise InputError([Problem(where, "use_engine", pairs, remedy)])
-    return next(iter(found.values()))
 
 
 def step_observations(rows: Sequence[LocatedStep], scenario: str | None, start: str | None = None) -> Iterator[Seen]:
@@ -146,9 +95,7 @@ def serving_observations(
     progress: Progress = lambda share: None,
 ) -> Iterator[Seen]:
     """The figures that calibration may see; each run is simulated once. Arguments as for ``step_observations``."""
-    usable = [row for _, row in rows if row.split in ("calibration", "validation")]
-    if scenario is None:
-        _refuse_what_lacks(rows)
+    usable = [row for _, row in rows if row.counted]
     marked = any(row.split == "calibration" for row in usable)
     figures: dict[tuple[tuple[Arm, ...], Metric], float] = {}
     for row in usable:
@@ -172,18 +119,6 @@ def serving_observations(
             predict = _serving_prediction([(*recorded[chosen], chosen) for chosen in arms], metric)
             last = arms[-1]
             yield Seen(Observation(name, measured, predict), recorded[last][0].inputs, last.num_draft_tokens > 0)
-
-
-def _refuse_what_lacks(rows: Sequence[Located]) -> None:
-    """Without a scenario each row has to say everything itself."""
-    lacking = {line: left_out(row, speculating=row.num_draft_tokens > 0) for line, row in rows}
-    problems = [
-        Problem(f"line {line}", "", what, "say it in the row, or give a --scenario")
-        for line, what in lacking.items()
-        if what
-    ]
-    if problems:
-        raise InputError(problems)
 
 
 def _load(inputs: Inputs, chosen: Arm) -> str:

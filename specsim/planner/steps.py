@@ -69,14 +69,17 @@ def _reasons(priced: Iterable[PricedStep]) -> list[str]:
     return sorted({step.reason for step in priced})
 
 
+def lacking_of(row: Step) -> str:
+    """What a row has to say before it can be priced without a scenario; empty where nothing lacks."""
+    names = {"use_device": row.use_device, "use_engine": row.use_engine, "use_model": row.use_model}
+    names |= {"use_drafter": row.use_drafter} if row.num_draft_tokens else {}
+    return ", ".join(f"no {name}" for name, value in names.items() if not value)
+
+
 def _simulation(row: Step, overrides: tuple[str, ...], scenario: str | None) -> Simulation | str:
     """What prices the row, or why nothing does."""
-    if scenario is None:
-        names = {"use_device": row.use_device, "use_engine": row.use_engine, "use_model": row.use_model}
-        names |= {"use_drafter": row.use_drafter} if row.num_draft_tokens else {}
-        lacking = [f"no {name}" for name, value in names.items() if not value]
-        if lacking:
-            return ", ".join(lacking)
+    if scenario is None and (lacking := lacking_of(row)):
+        return lacking
     try:
         simulation = Simulation(load_scenario(scenario or BASE, overrides))
     except SpecsimError as error:

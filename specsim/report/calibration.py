@@ -29,12 +29,13 @@ def answer(found: Calibration, points: Sequence[Observation]) -> str:
     )
 
 
-def reservations(engine: Engine, *, speculating: bool) -> list[str]:
+def reservations(engine: Engine, *, speculating: bool, num_open: int) -> list[str]:
     """What a person should know before trusting the fit.
 
     Args:
         engine: the profile that it started from.
         speculating: whether any figure was measured with speculation.
+        num_open: rows of open loops, which are not used.
     """
     sentences = []
     if engine.device is not None:
@@ -44,6 +45,8 @@ def reservations(engine: Engine, *, speculating: bool) -> list[str]:
         )
     if not speculating:
         sentences.append("No figure was measured with speculation: what drafting and verifying add is not fitted.")
+    if num_open:
+        sentences.append(f"{num_open} rows of open loops are not used: their steps depend on how long steps take.")
     return sentences
 
 

@@ -79,6 +79,21 @@ def test_what_cannot_be_fitted_is_refused(command, table, rows, options, message
     assert message in err
 
 
+def test_steps_that_do_not_say_everything_are_refused_too(command, tmp_path):
+    (tmp_path / "steps.csv").write_text("measured,mode,requests,query_tokens,context,ms\nstep,graph,4,1,100,7\n")
+    code, out, err = command("calibrate", "--steps", tmp_path / "steps.csv")
+    assert (code, out) == (2, "")
+    assert "steps.csv: line 2 is no use_device, no use_engine, no use_model: say it in the row" in err
+
+
+def test_rows_of_open_loops_beside_others_are_said_to_be_left_out(command, table):
+    closed = ROW.format(load=1, k=0, baseline=120, drafted="")
+    opened = ROW.replace("mine", "open").replace("concurrency", "rate").format(load=2, k=0, baseline=120, drafted="")
+    code, out, _ = command("calibrate", table(closed, opened), "--scenario", DEMO)
+    assert code == 0
+    assert "1 rows of open loops are not used" in out
+
+
 def test_no_table_at_all(command):
     code, _, err = command("calibrate")
     assert code == 2

@@ -8,12 +8,14 @@ import pytest
 import yaml
 
 from specsim.planner.calibration import NOISE, Observation, calibrate
-from specsim.planner.observations import step_observations
+from specsim.planner.observations import serving_observations, step_observations
 from specsim.planner.parameters import PARAMETERS, candidates, own_value, with_values
+from specsim.planner.usable import chosen_rows
 from specsim.report.calibration import profile_text
 from specsim.schema import catalogue
 from specsim.schema.engine import Engine
 from specsim.schema.load import load_scenario
+from specsim.schema.measurements import read_measurements
 from specsim.schema.steps import read_steps
 
 TRUTH = {
@@ -108,14 +110,25 @@ def test_kinds_of_drafters_have_their_own_draft_pass_where_there_are_several():
 )
 def test_shipped_profiles_are_what_calibration_gives(profile, steps):
     """Nobody has turned their numbers: they are those of the fit to the points marked calibration."""
-    found = list(step_observations(read_steps(table(steps)), None, "vllm"))
-    inputs = found[0].inputs
-    result = calibrate(inputs.engine, inputs.device, [s.observation for s in found])
+    assert_shipped_as_fitted(profile, list(step_observations(read_steps(table(steps)), None, "vllm")), PARAMETERS)
+
+
+@pytest.mark.slow
+def test_a_profile_fitted_to_serving_runs_is_what_calibration_gives():
+    file = catalogue.find("measurements", "published", [], where="", path="")
+    rows = chosen_rows(read_measurements(file), ["S15-eagle", "S15-eagle3"], None, str(file))
+    seen = list(serving_observations(rows, None, "vllm"))
+    assert_shipped_as_fitted("vllm-2025-07-h100-sxm", seen, candidates({"eagle", "eagle3"}))
+
+
+def assert_shipped_as_fitted(profile, seen, parameters):
+    inputs = seen[0].inputs
+    result = calibrate(inputs.engine, inputs.device, [s.observation for s in seen], parameters)
     shipped = load_scenario(
         "llama3.1-8b-h100-eagle3",
         [f"deployment.engine={profile}", f"deployment.device={inputs.scenario.deployment.device}"],
     ).engine
     for p in result.parameters:
-        value = own_value(next(q for q in PARAMETERS if q.path == p.path), shipped, inputs.device)
+        value = own_value(next(q for q in parameters if q.path == p.path), shipped, inputs.device)
         # to a unit in the third digit, in which two machines' fits may differ
         assert value == (None if p.value is None else pytest.approx(p.value, rel=0.011)), p.path

@@ -1,5 +1,6 @@
 """Which core verifies, and what importing costs: nothing is imported or compiled before a verifier is called."""
 
+import importlib.util
 import subprocess
 import sys
 
@@ -32,6 +33,12 @@ def test_numpy_verifies_where_numba_is_missing_or_broken():
     code = "import sys; sys.modules['numba'] = None\n" + CALL
     reason = "from specsim.verification.core import reason_for_numpy; print(reason_for_numpy())"
     assert "install specsim-llm[fast]" in run(code + reason).stdout
+
+
+@pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
+def test_where_numba_is_installed_compiled_code_verifies():
+    """Otherwise a numba that does not fit this NumPy would quietly skip every test of compiled code."""
+    assert run("from specsim.verification.core import reason_for_numpy; print(reason_for_numpy())").stdout == "None\n"
 
 
 def test_a_table_that_does_not_have_the_row_is_refused_and_not_read(monkeypatch):
