@@ -62,8 +62,8 @@ def pass_usage(shape: ForwardShape, device: Device, work: Pass, *, ideal: bool) 
     rates = device_rates(device, ideal=ideal)
     nothing = dict.fromkeys(rates.flops_in, math.inf)
     # counted without the figures that some precisions have of their own
-    plain = replace(rates, quantised={})
-    byte = replace(plain, linear_bandwidth=1.0, flops_in=nothing, attention_bandwidth=1.0, attention_per_kv_head=0.0)
+    plain = replace(rates, quantised={}, grouped=1.0, attention_per_kv_head=0.0, attention_ramp=0.0, prompt_overhead=0)
+    byte = replace(plain, linear_bandwidth=1.0, flops_in=nothing, attention_bandwidth=1.0)
     own = {name: figures._replace(bandwidth=math.inf) for name, figures in rates.quantised.items()}
     arithmetic = replace(rates, linear_bandwidth=math.inf, quantised=own)
     one_each = dict.fromkeys(rates.flops_in, 1.0)
@@ -94,6 +94,7 @@ def _products(shape: ForwardShape, work: Pass) -> Iterator[Product]:
     """Every matrix product of a pass, as what it takes under given rates."""
     rows = [(linear, work.tokens) for linear in shape.linears]
     rows += [(shape.head, work.logit_rows), *((linear, work.fused_tokens) for linear in shape.fusion)]
+    rows += [(linear, work.corrected_rows) for linear in shape.correction]
     for linear, number in rows:
         yield partial(linear_time, [linear], number)
     for product in shape.operators.experts:

@@ -63,8 +63,9 @@ def step_work(
         return StepWork(target, num_lookups=batch, speculating=True)
     wanted, contexts = np.full(batch, num_draft_tokens), np.full(batch, context)
     last = np.full(batch, accepted)
-    catch_up = catch_up_tokens(drafter, last, last == wanted)
     shape = simulation.draft_shape(num_draft_tokens)
+    verified = np.full(batch, shape.max_nodes + 1) if simulation.hands_on_all else None
+    catch_up = catch_up_tokens(drafter, last, last == wanted, verified)
     passes = draft_passes(drafter, shape, wanted, catch_up, contexts, prompts)
     return StepWork(target, tuple(passes), speculating=True)
 
@@ -82,4 +83,5 @@ def _target_pass(simulation: Simulation, batch: int, num_draft_tokens: int, cont
         query_context=batch * pairs + prompts.query_context,
         prompt_query_context=prompts.query_context,
         verify_context=reads if num_draft_tokens else 0,
+        prompt_tokens=prompts.tokens,
     )
