@@ -1,7 +1,6 @@
 """The time of one forward pass, lowered to a form that the engine evaluates in about a microsecond.
 
 Everything that depends on a number of rows alone is a table over that number; attention is affine in the batch's sums.
-Not modelled yet: the memory traffic of norms and activations (their launches are).
 """
 
 from __future__ import annotations
@@ -115,7 +114,10 @@ def _token_seconds(
     weights, compute, launch = (a + b for a, b in zip(linear, experts, strict=True))
     per_layer = rates.attention_launch + rates.elementwise_launch
     launch = launch + (operators.attention_layers * per_layer + operators.kernels * rates.kernel_launch) * (tokens > 0)
-    communication = np.zeros(tokens.shape) if rates.weight_traffic_only else _exchange(shape, device, tokens)
+    if rates.weight_traffic_only:
+        return weights, compute, launch, np.zeros(tokens.shape)
+    weights = weights + BYTES_PER_ELEMENT * operators.moved_numbers * tokens / rates.linear_bandwidth
+    communication = _exchange(shape, device, tokens)
     return weights, compute, launch, communication
 
 
