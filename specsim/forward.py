@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.kernels import kernel
+
 Mode = Literal["graph", "piecewise", "eager"]  # replayed whole; all but attention replayed; launched kernel by kernel
 
 
@@ -35,6 +40,19 @@ class Pass(NamedTuple):
     corrected_rows: int = 0
 
 
+TOKENS, LOGIT_ROWS, SEQUENCES, CONTEXT_TOKENS, QUERY_CONTEXT = 0, 1, 2, 3, 4
+FUSED_TOKENS, PROMPT_QUERY_CONTEXT, VERIFY_CONTEXT, PROMPT_TOKENS, CORRECTED_ROWS = 5, 6, 7, 8, 9
+NUM_SUMS = len(Pass._fields)
+"""Columns of passes that are rows of an array."""
+
+
+@kernel
+def pass_of(row: NDArray[np.int64]) -> Pass:
+    """The pass of a row."""
+    return Pass(row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9])
+
+
+@kernel
 def attended(queries: int, context: int) -> int:
     """KV entries attended to by the last ``queries`` of ``context`` tokens under a causal mask, summed over queries."""
     return queries * context - queries * (queries - 1) // 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
@@ -20,12 +20,9 @@ from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.shape import DraftShape
 from specsim.drafting.stated import chain_source, draft_shape, tree_source
 from specsim.drafting.tree_acceptance import TreeAcceptance
-from specsim.engine.replica import Serving
 from specsim.engine.run import serve_closed_loop, serve_open_loop
-from specsim.engine.speculator import Speculator
-from specsim.engine.tree_speculator import TreeSpeculator
+from specsim.engine.setup import Setup
 from specsim.errors import InfeasibleError, Problem, invalid
-from specsim.policies.static import Static
 from specsim.records import RunRecords
 from specsim.rng import stream
 from specsim.schema.load import Inputs
@@ -99,8 +96,10 @@ class Simulation:
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication)
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
         memory, shape = self.memory(speculating), self.draft_shape(num_draft_tokens)
-        serving = Serving(
-            max_num_seqs=(speculating and engine.speculation_max_num_seqs) or engine.max_num_seqs,
+        max_num_seqs = (speculating and engine.speculation_max_num_seqs) or engine.max_num_seqs
+        tree = scenario.speculation.rule == "tree"
+        setup = Setup(
+            max_num_seqs=max_num_seqs,
             max_num_batched_tokens=(speculating and engine.speculation_max_num_batched_tokens)
             or engine.max_num_batched_tokens,
             kv_tokens=memory.kv_tokens,
@@ -108,16 +107,19 @@ class Simulation:
             cost=cost or self.step_cost(speculating),
             drafter=None if isinstance(drafter, NgramLookup) or not speculating else drafter,
             hands_on_all=self.hands_on_all,
-            looks_up=isinstance(drafter, NgramLookup) and speculating,
-            policy=Static(num_draft_tokens),
+            share_at_least=np.ones(num_draft_tokens) if isinstance(drafter, NgramLookup) else None,
+            policy=np.full(max_num_seqs + 1, num_draft_tokens),
             shape=shape,
-            speculator=self._speculator(lengths, num_draft_tokens, replication),
-            pool_tokens=partial(memory.pool_tokens, num_draft_tokens=shape.max_nodes),
+            source=self.tree_source(num_draft_tokens) if tree else self.acceptance_source(num_draft_tokens),
+            rule=scenario.speculation.rule,
+            seed=scenario.seed,
+            replication=replication,
+            pool_tokens=memory.room(shape.max_nodes),
         )
         if isinstance(load, ClosedLoop):
-            return serve_closed_loop(serving, lengths, load.concurrency)
+            return serve_closed_loop(setup, lengths, load.concurrency)
         rng = stream(scenario.seed, "arrivals", replication)
-        return serve_open_loop(serving, lengths, poisson_arrivals(num_requests, load.rate, rng))
+        return serve_open_loop(setup, lengths, poisson_arrivals(num_requests, load.rate, rng))
 
     def extrapolation(self, step_tokens: int) -> Extrapolation | None:
         """What leaves the range that the device's figures were measured over, in steps of up to so many tokens.
@@ -147,29 +149,6 @@ class Simulation:
 
     def _distributions(self) -> np.random.Generator:
         return stream(self.inputs.scenario.seed, "distributions")
-
-    def _speculator(self, lengths: Lengths, num_draft_tokens: int, replication: int) -> Speculator | TreeSpeculator:
-        rule, seed = self.inputs.scenario.speculation.rule, self.inputs.scenario.seed
-        num_slots = min(self.inputs.engine.max_num_seqs, len(lengths.output))
-        num_positions = int(lengths.output.max()) + num_draft_tokens
-        if rule == "tree":
-            return TreeSpeculator(
-                self.tree_source(num_draft_tokens),
-                self.draft_shape(num_draft_tokens),
-                seed=seed,
-                replication=replication,
-                num_slots=num_slots,
-                num_positions=num_positions,
-            )
-        return Speculator(
-            self.acceptance_source(num_draft_tokens),
-            rule=rule,
-            seed=seed,
-            replication=replication,
-            num_slots=num_slots,
-            num_positions=num_positions,
-            max_draft_tokens=num_draft_tokens,
-        )
 
     def _make_step_cost(self, speculating: bool) -> StepCost:
         ideal, engine = self.inputs.scenario.deployment.ideal, self.inputs.engine

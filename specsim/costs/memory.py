@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from specsim.costs.shapes import ForwardShape
 from specsim.errors import InfeasibleError, Problem
@@ -34,23 +36,29 @@ class MemoryPlan:
     kv_tokens: int
     shapes: tuple[ForwardShape, ...]
 
-    def pool_tokens(self, tokens: int, num_draft_tokens: int = 0) -> int:
-        """Whole tokens that a sequence takes from the pool.
+    @property
+    def uneven(self) -> bool:
+        """Whether some layers keep a window of a sequence's tokens only, or a state instead of a cache."""
+        return any(
+            shape.operators.states or any(a.window is not None for a in shape.operators.attentions)
+            for shape in self.shapes
+        )
 
-        As many as it has, unless some layers keep a window of it only, or a state instead of a cache.
+    def pool_tokens(self, tokens: int, num_draft_tokens: int = 0) -> int:
+        """Whole tokens that a sequence takes from the pool: as many as it has, unless layers are uneven.
 
         Args:
             tokens: of the sequence, its drafts included.
             num_draft_tokens: the most in a verify; a linear layer keeps a state for each place to go back to.
         """
-        uneven = any(
-            shape.operators.states or any(a.window is not None for a in shape.operators.attentions)
-            for shape in self.shapes
-        )
-        if not uneven:
+        if not self.uneven:
             return tokens
         kept = sum(shape.cached_bytes(tokens, num_draft_tokens + 1) for shape in self.shapes)
         return math.ceil(kept / self.kv_bytes_per_token)
+
+    def room(self, num_draft_tokens: int) -> Callable[[int], int]:
+        """``pool_tokens`` for so many drafts."""
+        return partial(self.pool_tokens, num_draft_tokens=num_draft_tokens) if self.uneven else int
 
 
 def memory_plan(

@@ -16,6 +16,7 @@ from specsim.costs.attention import AttentionCost
 from specsim.costs.collectives import all_reduce_seconds, all_to_all_seconds, send_seconds
 from specsim.costs.experts import expert_time
 from specsim.costs.linear import BYTES_PER_ELEMENT, linear_time
+from specsim.costs.lowered import PassForm, price_pass
 from specsim.costs.operator_tables import ProductTime
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape
@@ -65,27 +66,24 @@ class PassCost:
         rates = device_rates(device, ideal=ideal)
         timed = products or partial(linear_time, rates=rates)
         self.num_layers = shape.model.num_hidden_layers
-        self._by_tokens = RowTable(partial(_token_seconds, shape, device, rates, timed))
-        self._by_logit_rows = RowTable(partial(timed, [shape.head]))
-        self._by_fused_tokens = RowTable(partial(timed, shape.fusion))
-        self._by_corrected_rows = RowTable(partial(_correction_seconds, shape, rates, timed))
+        self._tables = (
+            RowTable(partial(_token_seconds, shape, device, rates, timed)),
+            RowTable(partial(timed, [shape.head])),
+            RowTable(partial(timed, shape.fusion)),
+            RowTable(partial(_correction_seconds, shape, rates, timed)),
+        )
         self._attention = AttentionCost(shape.operators.attentions, shape.operators.states, rates, verify_factor)
 
     def price(self, work: Pass) -> PassTime:
         """Seconds of one pass by part; a pass without tokens takes no time."""
-        if work.corrected_rows:
-            return PassTime(*self._by_corrected_rows[work.corrected_rows], 0.0)
-        weights, compute, launch, communication = self._by_tokens[work.tokens]
-        head_weights, head_compute, head_launch = self._by_logit_rows[work.logit_rows]
-        fusion_weights, fusion_compute, fusion_launch = self._by_fused_tokens[work.fused_tokens]
-        kv, attention = self._attention.price(work)
-        return PassTime(
-            weights + head_weights + fusion_weights,
-            kv,
-            compute + head_compute + fusion_compute + attention,
-            launch + head_launch + fusion_launch,
-            communication,
-        )
+        parts = np.zeros(len(PassTime._fields))
+        rows = max(work.tokens, work.logit_rows, work.fused_tokens, work.corrected_rows)
+        price_pass(self.form(rows), np.array(work, dtype=np.int64), parts)
+        return PassTime(*parts.tolist())
+
+    def form(self, most_rows: int) -> PassForm:
+        """The lowered form, with tables for up to so many rows at least."""
+        return PassForm(*(table.up_to(most_rows) for table in self._tables), self._attention.form)
 
 
 class RowTable:
@@ -97,13 +95,15 @@ class RowTable:
 
     def __init__(self, compute: Callable[[Ints], Sequence[Floats]]) -> None:
         self._compute = compute
-        self._rows: list[tuple[float, ...]] = []
+        self._rows = np.zeros((0, 0))
 
-    def __getitem__(self, rows: int) -> tuple[float, ...]:
+    def up_to(self, rows: int) -> Floats:
+        """The table [at least rows + 1, columns]."""
         while rows >= len(self._rows):
             block = np.arange(len(self._rows), max(2 * len(self._rows), FIRST_BLOCK))
-            self._rows += zip(*(column.tolist() for column in self._compute(block)), strict=True)
-        return self._rows[rows]
+            columns = np.column_stack(self._compute(block))
+            self._rows = np.vstack([self._rows, columns]) if len(self._rows) else np.ascontiguousarray(columns)
+        return self._rows
 
 
 def _token_seconds(

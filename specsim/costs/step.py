@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
+from specsim.costs.lowered import AS_CAPTURED, EAGER, GRAPH, PIECEWISE, StepForm, most_rows, price_step
 from specsim.costs.passes import PassCost, PassTime
 from specsim.forward import Mode, Pass
 from specsim.schema.engine import Engine, PassKind
 from specsim.schema.speculation import NgramLookup
+
+NO_DRAFTER = "a draft pass was asked of a deployment without a drafter"
+MODES: dict[Mode | None, int] = {None: AS_CAPTURED, "graph": GRAPH, "piecewise": PIECEWISE, "eager": EAGER}
 
 
 class StepTime(NamedTuple):
@@ -50,16 +56,21 @@ class StepCost:
         kind: PassKind | None = None,
         lookup: NgramLookup | None = None,
     ) -> None:
-        self._target = target
-        self._drafter = drafter
-        self._per_step = engine.host_time_per_step if engine else 0.0
-        self._per_sequence = engine.host_time_per_sequence if engine else 0.0
-        self._per_draft_pass = engine.draft_pass_time(kind) if engine else 0.0
-        self._per_verified_row = engine.host_time_per_verified_row if engine else 0.0
-        self._per_lookup_step = lookup.host_time_per_step if lookup else 0.0
-        self._per_lookup = lookup.host_time_per_sequence if lookup else 0.0
-        self._idle = (engine.host_time_when_idle_drafter or 0.0) if engine and drafter else 0.0
+        self._target, self._drafter = target, drafter
         self._graphs = engine.graphs if engine else None
+        graphs, layers = self._graphs, target.num_layers
+        self._host = {
+            "per_step": engine.host_time_per_step if engine else 0.0,
+            "per_sequence": engine.host_time_per_sequence if engine else 0.0,
+            "per_verified_row": engine.host_time_per_verified_row if engine else 0.0,
+            "per_draft_pass": engine.draft_pass_time(kind) if engine else 0.0,
+            "per_lookup_step": lookup.host_time_per_step if lookup else 0.0,
+            "per_lookup": lookup.host_time_per_sequence if lookup else 0.0,
+            "idle": (engine.host_time_when_idle_drafter or 0.0) if engine and drafter else 0.0,
+            "graph_sizes": np.array(graphs.sizes if graphs else (), dtype=np.int64),
+            "eager": layers * graphs.eager_time_per_layer if graphs else 0.0,
+            "piecewise": layers * (graphs.piecewise_time_per_layer or 0.0) if graphs else 0.0,
+        }
 
     def price(
         self,
@@ -76,33 +87,17 @@ class StepCost:
             num_lookups: sequences whose drafts are looked up.
             mode: how the target's pass is launched; None: as the engine's graphs have it.
         """
-        draft, num_draft_passes = 0.0, 0
-        for draft_pass in draft_passes:
-            draft += self.draft_seconds(draft_pass)
-            num_draft_passes += not draft_pass.corrected_rows  # corrections are launched with the pass before them
-        host = (
-            self._per_step
-            + self._per_sequence * target_pass.sequences
-            + self._per_verified_row * target_pass.logit_rows
-            + self._per_draft_pass * num_draft_passes
-            + (0.0 if num_draft_passes else self._idle)
-        )
-        if num_lookups:
-            host += self._per_lookup_step + self._per_lookup * num_lookups
-        return StepTime(*self._target_time(target_pass, mode), draft, host)
+        passes, parts = np.array([target_pass, *draft_passes], dtype=np.int64), np.zeros(len(StepTime._fields))
+        if len(passes) > 1 and self._drafter is None:
+            raise ValueError(NO_DRAFTER)
+        price_step(self.form(most_rows(passes)), passes, len(passes), num_lookups, MODES[mode], parts)
+        return StepTime(*parts.tolist())
 
-    def _target_time(self, work: Pass, mode: Mode | None) -> PassTime:
-        """Of the target's pass; where the host takes longer to launch its kernels, the wait counts as launching."""
-        graphs = self._graphs
-        if graphs is None or not work.tokens:
-            return self._target.price(work)
-        padded = graphs.padded(work.tokens)
-        if mode is None:
-            mode = "eager" if padded is None else "piecewise" if work.prompt_query_context else "graph"
-        per_layer = {"graph": None, "piecewise": graphs.piecewise_time_per_layer, "eager": graphs.eager_time_per_layer}
-        time = self._target.price(work if mode == "eager" or padded is None else work._replace(tokens=padded))
-        waiting = self._target.num_layers * (per_layer[mode] or 0.0) - sum(time)
-        return time._replace(launch=time.launch + max(waiting, 0.0))
+    def form(self, rows: int) -> StepForm:
+        """The lowered form, with tables for up to so many rows in a pass."""
+        rows = max(rows, self._graphs.sizes[-1] if self._graphs else 0)
+        target = self._target.form(rows)
+        return StepForm(target=target, drafter=self._drafter.form(rows) if self._drafter else target, **self._host)
 
     def launched(self, work: Pass) -> Pass:
         """The target's pass as it is launched: padded to the graph that replays it."""
@@ -116,5 +111,5 @@ class StepCost:
     def draft_time(self, draft_pass: Pass) -> PassTime:
         """Device seconds of one draft pass, by part."""
         if self._drafter is None:
-            raise ValueError("a draft pass was asked of a deployment without a drafter")
+            raise ValueError(NO_DRAFTER)
         return self._drafter.price(draft_pass)

@@ -17,6 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from specsim.drafting.chain_rows import ChainRows
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -92,6 +94,20 @@ class PositionAcceptance:
             self._p[:-1] = first_choice_rows(p[:-1], self._choice, self._conditional)
         self._draft_cdf = np.cumsum(self._q, axis=1)
         self._draft_cdf /= self._draft_cdf[:, -1:]
+
+    @property
+    def rows(self) -> ChainRows:
+        """The tables, of one domain."""
+        return ChainRows(
+            longest=len(self._q),
+            sampled=self._sampled,
+            draft_cdf=self._draft_cdf,
+            choice=self._choice,
+            conditional=self._conditional,
+            q=self._q if self._sampled else self._q[:0],
+            p=self._p,
+            identity=np.eye(self._vocabulary),
+        )
 
     def propose(self, uniforms: Floats) -> Ints:
         """Draft tokens [B, K]: drawn from q by inverse CDF with ``uniforms`` [B, K] in [0, 1), or its argmax."""

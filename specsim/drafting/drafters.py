@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.drafting.shape import DraftShape
-from specsim.forward import Pass
-from specsim.schema.speculation import BlockParallelHead, DraftModel, EagleHead, MedusaHeads, ModelDrafter, MTPLayers
+from specsim.drafting.passes import drafter_form, fill_passes, most_passes, tokens_to_take_in
+from specsim.drafting.shape import DraftShape, chain
+from specsim.forward import NUM_SUMS, Pass
+from specsim.schema.speculation import ModelDrafter
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -52,16 +53,10 @@ def catch_up_tokens(
         num_verified: tokens of the round that the target computed, per request [B], where the engine hands all of
             them to the drafter; None where it sorts out the rejected ones first.
     """
-    match drafter:
-        case EagleHead() | MTPLayers() | BlockParallelHead():
-            return num_accepted + 1 if num_verified is None else num_verified
-        case MedusaHeads():
-            return np.ones_like(num_accepted)
-        case DraftModel():
-            # it is handed the whole round too, and the token that the verifier added
-            return 1 + (last_is_new.astype(np.int64) if num_verified is None else num_verified)
-        case _:
-            assert_never(drafter)
+    form = drafter_form(drafter, chain(1), hands_on_all=num_verified is not None)
+    verified = np.zeros_like(num_accepted) if num_verified is None else num_verified
+    rows = zip(num_accepted.tolist(), last_is_new.tolist(), verified.tolist(), strict=True)
+    return np.array([tokens_to_take_in(form.takes_in, *row) for row in rows], dtype=np.int64)
 
 
 def draft_passes(
@@ -82,68 +77,8 @@ def draft_passes(
         context: tokens of prompt and output so far per request [B].
         prompts: the step's prompt chunks.
     """
-    first = num_draft > 0
-    wanted, queries, keys = num_draft[first], catch_up[first], context[first]
-    match drafter:
-        case DraftModel() | EagleHead() | MTPLayers():
-            fuses = isinstance(drafter, EagleHead) and drafter.generation == "eagle3"
-            yield from _one_token_a_pass(shape, wanted, queries, keys, prompts, fuses=fuses)
-        case MedusaHeads():
-            if len(wanted):
-                yield Pass(len(wanted), len(wanted), len(wanted), 0, 0)
-        case BlockParallelHead():
-            yield from _one_block(drafter.block_size, wanted, queries, keys, prompts)
-            if drafter.sequential_correction:
-                yield from _corrections(wanted)
-        case _:
-            assert_never(drafter)
-
-
-def _one_token_a_pass(
-    shape: DraftShape, wanted: Ints, queries: Ints, keys: Ints, prompts: PromptWork, *, fuses: bool
-) -> Iterator[Pass]:
-    """The first pass catches up, and all candidates for the next token come from its logits.
-
-    Each later one computes the nodes of a level that have children, for the requests that still want another level, so
-    the longest draft decides how many passes run. In a chain that is one token per request. A node attends to the
-    context and to its ancestors; the entries of all nodes computed before are read.
-    """
-    tokens = int(queries.sum()) + prompts.tokens
-    if tokens:
-        pairs = int((queries * keys - queries * (queries - 1) // 2).sum()) + prompts.query_context
-        reads = int(keys.sum()) + prompts.context_tokens
-        yield Pass(
-            tokens,
-            len(wanted),
-            len(wanted) + prompts.sequences,
-            reads,
-            pairs,
-            fused_tokens=tokens if fuses else 0,
-            prompt_query_context=prompts.query_context,
-            prompt_tokens=prompts.tokens,
-        )
-    computed = 0
-    for level in range(1, int(wanted.max(initial=0))):
-        active, nodes = keys[wanted > level], int(shape.num_inner[level])
-        computed += nodes
-        tokens, contexts = nodes * len(active), int(active.sum())
-        pairs = nodes * contexts + level * tokens
-        yield Pass(tokens, tokens, len(active), contexts + computed * len(active), pairs)
-
-
-def _one_block(block: int, wanted: Ints, queries: Ints, keys: Ints, prompts: PromptWork) -> Iterator[Pass]:
-    """Every token of the block sees the whole context and the whole block.
-
-    Tokens that the target has computed, prompts among them, only become keys and values.
-    """
-    fused = int(queries.sum()) + prompts.tokens
-    if fused:
-        reads = int(keys.sum()) + block * len(wanted)
-        yield Pass(block * len(wanted), int(wanted.sum()), len(wanted), reads, block * reads, fused)
-
-
-def _corrections(wanted: Ints) -> Iterator[Pass]:
-    """One position of the block after another, each for the requests that want it."""
-    for position in range(int(wanted.max(initial=0))):
-        active = int(np.count_nonzero(wanted > position))
-        yield Pass(0, 0, active, 0, 0, corrected_rows=active)
+    form, longest = drafter_form(drafter, shape, hands_on_all=False), int(num_draft.max(initial=0))
+    rows = np.zeros((most_passes(form, longest), NUM_SUMS), dtype=np.int64)
+    prompt_sums = np.array(dataclasses.astuple(prompts), dtype=np.int64)
+    for row in rows[: fill_passes(form, num_draft, catch_up, context, prompt_sums, rows)].tolist():
+        yield Pass(*row)

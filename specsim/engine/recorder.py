@@ -1,64 +1,52 @@
-"""Collects the facts of a run as it goes and hands them over as records."""
+"""Takes rows out of a replica's log as it fills and hands them over as records."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from specsim.engine.requests import RequestTable
+from specsim.engine.log import NUM_ROUND_COLUMNS, NUM_STEP_COUNTS, Log
+from specsim.engine.state import ROUNDS, STEPS, Ints, Replica, Requests
 from specsim.records import PARTS, RequestRecords, RoundRecords, RunRecords, StepRecords
-
-Ints = NDArray[np.int64]
 
 
 class Recorder:
-    """Appends rows; arrays are made once, at the end."""
+    """Collects rows; arrays are joined once, at the end.
 
-    def __init__(self) -> None:
-        self._spans: list[tuple[float, float]] = []
-        self._parts: list[tuple[float, ...]] = []
-        self._counts: list[tuple[int, ...]] = []
-        self._rounds: list[tuple[int, Ints, Ints, Ints, Ints, Ints, bool]] = []
+    Args:
+        log: of the replica.
+        block_size: tokens in a KV block.
+    """
 
-    def step(self, span: tuple[float, float], parts: tuple[float, ...], counts: tuple[int, ...]) -> None:
-        """One step: (start, end), seconds by part, and the counts of StepRecords in its order."""
-        self._spans.append(span)
-        self._parts.append(parts)
-        self._counts.append(counts)
+    def __init__(self, log: Log, block_size: int) -> None:
+        self._log, self._block_size = log, block_size
+        self._steps: list[tuple[np.ndarray, ...]] = []
+        self._rounds: list[Ints] = []
+        self._num_steps = 0
 
-    def rounds(
-        self, requests: Ints, num_draft: Ints, num_nodes: Ints, accepted: Ints, emitted: Ints, *, from_prompt: bool
-    ) -> None:
-        """Tokens handed to requests at the end of the latest step."""
-        self._rounds.append((len(self._spans) - 1, requests, num_draft, num_nodes, accepted, emitted, from_prompt))
+    def take(self, replica: Replica) -> None:
+        """Empty the log."""
+        steps, rounds = int(replica.count[STEPS]), int(replica.count[ROUNDS])
+        log = self._log
+        self._steps.append((log.spans[:steps].copy(), log.parts[:steps].copy(), log.counts[:steps].copy()))
+        taken = log.rounds[:rounds].astype(np.int64)
+        taken[:, 0] += self._num_steps
+        self._rounds.append(taken)
+        self._num_steps += steps
+        replica.count[STEPS] = replica.count[ROUNDS] = 0
 
-    def records(self, table: RequestTable) -> RunRecords:
+    def records(self, requests: Requests) -> RunRecords:
         """Everything recorded."""
-        requests = RequestRecords(
-            table.arrival, table.admitted, table.first_token, table.finish, table.prompt_tokens, table.output_tokens
+        times = RequestRecords(
+            requests.arrival,
+            requests.admitted,
+            requests.first_token,
+            requests.finish,
+            requests.prompt_tokens,
+            requests.output_tokens,
         )
-        return RunRecords(requests, self._step_records(), self._round_records())
-
-    def _step_records(self) -> StepRecords:
-        spans = np.array(self._spans, dtype=np.float64).reshape(-1, 2)
-        parts = np.array(self._parts, dtype=np.float64).reshape(-1, len(PARTS))
-        counts = np.array(self._counts, dtype=np.int64).reshape(-1, 6)
-        return StepRecords(spans[:, 0], spans[:, 1], parts, *counts.T)
-
-    def _round_records(self) -> RoundRecords:
-        sizes = [len(requests) for _, requests, *_ in self._rounds]
-        steps = np.repeat(np.array([step for step, *_ in self._rounds], dtype=np.int64), sizes)
-        from_prompt = np.repeat(np.array([row[6] for row in self._rounds], dtype=np.bool_), sizes)
-        return RoundRecords(
-            step=steps,
-            request=_joined([row[1] for row in self._rounds]),
-            num_draft=_joined([row[2] for row in self._rounds]),
-            num_nodes=_joined([row[3] for row in self._rounds]),
-            num_accepted=_joined([row[4] for row in self._rounds]),
-            num_emitted=_joined([row[5] for row in self._rounds]),
-            from_prompt=from_prompt,
-        )
-
-
-def _joined(parts: list[Ints]) -> Ints:
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        empty = (np.zeros((0, 2)), np.zeros((0, len(PARTS))), np.zeros((0, NUM_STEP_COUNTS), np.int64))
+        spans, parts, counts = (np.concatenate(column) for column in zip(empty, *self._steps, strict=True))
+        counts[:, 5] *= self._block_size
+        steps = StepRecords(spans[:, 0], spans[:, 1], parts, *counts.T)
+        rounds = np.concatenate([np.zeros((0, NUM_ROUND_COLUMNS), np.int64), *self._rounds])
+        return RunRecords(times, steps, RoundRecords(*rounds.T[:6], rounds[:, 6].astype(np.bool_)))

@@ -1,30 +1,153 @@
-"""One run: a clock, a replica and the clients that send to it, until every request is finished."""
+"""One run of one replica and its clients, until every request is finished."""
 
 from __future__ import annotations
 
-import numpy as np
-import simpy
-from numpy.typing import NDArray
+import math
 
-from specsim.engine.clients import closed_loop, open_loop
+import numpy as np
+
+from specsim.costs.step import StepCost
+from specsim.drafting.passes import most_passes
+from specsim.drafting.tree_acceptance import TreeAcceptance
+from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY, Serving
+from specsim.engine.compiled import advance_function
+from specsim.engine.line import foremost
+from specsim.engine.log import new_log
 from specsim.engine.recorder import Recorder
-from specsim.engine.replica import Replica, Serving
-from specsim.engine.requests import RequestTable
-from specsim.records import RunRecords
+from specsim.engine.setup import Setup, cost_form, serving_of
+from specsim.engine.state import (
+    CHOSEN,
+    LOOKUPS,
+    PASSES,
+    PHASE,
+    PRICED,
+    RUNNING,
+    SENT,
+    VERIFIED,
+    WAITING,
+    Floats,
+    new_replica,
+    new_requests,
+)
+from specsim.engine.trees import verify_trees
+from specsim.forward import Pass
+from specsim.policies.observation import Observation
+from specsim.records import PARTS, RunRecords
 from specsim.workload.lengths import Lengths
 
-
-def serve_closed_loop(serving: Serving, lengths: Lengths, concurrency: int) -> RunRecords:
-    """Serve the requests with ``concurrency`` of them in flight until all are sent."""
-    env, table, recorder = simpy.Environment(), RequestTable(lengths.prompt, lengths.output), Recorder()
-    closed_loop(env, Replica(env, table, serving, recorder), len(table), concurrency)
-    env.run()
-    return recorder.records(table)
+POSITIONS_AHEAD = 256
+"""Output positions whose luck is drawn at a time: the most that keeps a batch's in the cache."""
+LOG_STEPS = 4096
 
 
-def serve_open_loop(serving: Serving, lengths: Lengths, arrivals: NDArray[np.float64]) -> RunRecords:
-    """Serve the requests, the i-th sent at ``arrivals[i]`` [s]."""
-    env, table, recorder = simpy.Environment(), RequestTable(lengths.prompt, lengths.output), Recorder()
-    open_loop(env, Replica(env, table, serving, recorder), arrivals)
-    env.run()
-    return recorder.records(table)
+def serve_closed_loop(setup: Setup, lengths: Lengths, concurrency: int, think: Floats | None = None) -> RunRecords:
+    """Serve the requests with ``concurrency`` of them in flight until all are sent.
+
+    Args:
+        setup: how.
+        lengths: of the requests.
+        concurrency: how many clients there are.
+        think: how long a client waits before it sends each request [N], the first ones excepted; not at all by default.
+    """
+    number = len(lengths.prompt)
+    server = Server(setup, lengths, np.zeros(number) if think is None else think)
+    server.send(np.zeros(min(concurrency, number)))
+    return server.finish()
+
+
+def serve_open_loop(setup: Setup, lengths: Lengths, arrivals: Floats) -> RunRecords:
+    """Serve the requests, the i-th sent at ``arrivals[i]`` [s], ascending, whatever became of the others."""
+    server = Server(setup, lengths, np.zeros(0))
+    server.send(arrivals)
+    return server.finish()
+
+
+class Server:
+    """A replica with what it needs from outside of compiled code.
+
+    Args:
+        setup: how it serves.
+        lengths: of the requests.
+        think: as in ``Serving``.
+    """
+
+    def __init__(self, setup: Setup, lengths: Lengths, think: Floats) -> None:
+        number, shape = len(lengths.prompt), setup.shape
+        num_slots = min(setup.max_num_seqs, number)
+        zeros = np.zeros(number, np.int64)
+        self.requests = new_requests(lengths.prompt, lengths.output, priority=zeros, domain=zeros)
+        rows = min(setup.max_num_batched_tokens, 8192)
+        self._setup, self._serving = setup, serving_of(setup, lengths, think, rows)
+        positions = min(int(lengths.output.max()), POSITIONS_AHEAD) + shape.num_levels
+        by_round = shape.num_levels if setup.rule == "block" else 0
+        self.replica = new_replica(
+            number,
+            num_slots,
+            num_priorities=1,
+            num_passes=1 + most_passes(self._serving.drafter, shape.num_levels),
+            num_positions=positions,
+            columns=(shape.width if setup.rule == "tree" else 1, by_round),
+        )
+        self._log = new_log(LOG_STEPS, min(num_slots, 64), len(PARTS))
+        self._recorder, self._policy_state = Recorder(self._log, setup.block_size), None
+        self._advance = advance_function()
+
+    def send(self, arrivals: Floats) -> None:
+        """Add requests to those that are known to come, at these times [s], ascending."""
+        sent = self.replica.count[SENT]
+        self.replica.sent_at[sent : sent + len(arrivals)] = arrivals
+        self.replica.count[SENT] += len(arrivals)
+
+    def finish(self) -> RunRecords:
+        """Run until nothing is left to do."""
+        while self.run(math.inf) != IDLE:
+            pass
+        self._recorder.take(self.replica)
+        return self._recorder.records(self.requests)
+
+    def run(self, horizon: float) -> int:
+        """Run until a moment, or until a log is full; says why it stopped."""
+        while True:
+            why = self._advance(self.replica, self.requests, self._serving, self._log, horizon)
+            if why == CHOOSE:
+                self._choose()
+            elif why == PRICE:
+                self._price()
+            elif why == VERIFY:
+                self._verify()
+            elif why == TABLES_SHORT:
+                self._lengthen()
+            elif why == LOG_FULL:
+                self._recorder.take(self.replica)
+            elif why == STUCK:
+                raise RuntimeError(
+                    f"request {foremost(self.replica)} can never be admitted; the caller has to check that it fits"
+                )
+            else:
+                return why
+
+    def _choose(self) -> None:
+        replica, requests, policy = self.replica, self.requests, self._setup.policy
+        running = replica.running[: replica.count[RUNNING]]
+        decoding = running[requests.left[running] == 0]
+        context = int((requests.prompt_tokens[decoding] + requests.emitted[decoding]).sum())
+        observation = Observation(len(decoding), int(replica.count[WAITING]), context)
+        assert callable(policy)
+        wanted, self._policy_state = policy(observation, self._policy_state)
+        replica.wanted[requests.slot[decoding]] = wanted
+        replica.count[PHASE] = CHOSEN
+
+    def _price(self) -> None:
+        target, *drafts = (Pass(*row) for row in self.replica.passes[: self.replica.count[PASSES]].tolist())
+        self.replica.parts[:] = self._setup.cost.price(target, drafts, int(self.replica.count[LOOKUPS]))
+        self.replica.count[PHASE] = PRICED
+
+    def _verify(self) -> None:
+        source = self._setup.source
+        assert isinstance(source, TreeAcceptance)
+        verify_trees(self.replica, self.requests, source, self._setup.shape)
+        self.replica.count[PHASE] = VERIFIED
+
+    def _lengthen(self) -> None:
+        rows = 2 * len(self._serving.costs.target.by_tokens)
+        self._serving = self._serving._replace(costs=cost_form(self._setup.cost, rows))

@@ -1,62 +1,133 @@
-"""What a step computes: decodes first, then prompt chunks in order of arrival, under one token budget.
+"""What a step computes: decodes and prompt tokens, under the budget of tokens, places and KV blocks.
 
-There is no prefill or decode phase (vLLM V1's scheduler): a step may hold both. A decode costs one token of the budget
-and one for each draft token: K for a chain of K, all nodes for a tree. Where the budget ends, drafts are cut, trees by
-whole levels, before a request is left out.
+As vLLM's scheduler does it: there are no phases; requests in service come first, in order, then those in line. A
+request that decodes takes 1 + K tokens of the budget, and loses drafts before it is left out. Where the blocks run out,
+the last request in service goes back to the line and computes all its tokens again later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
-Ints = NDArray[np.int64]
-
-
-class Decodes(NamedTuple):
-    """The requests that verify in a step, for how many positions each has drafts, and how many draft tokens [B]."""
-
-    requests: Ints
-    num_draft: Ints
-    num_nodes: Ints
-
-    @property
-    def num_tokens(self) -> int:
-        """Query tokens: one and the draft tokens of each request."""
-        return len(self.requests) + int(self.num_nodes.sum())
+from specsim.engine.limits import Limits
+from specsim.engine.line import foremost
+from specsim.engine.places import admit, preempt_last
+from specsim.engine.state import BLOCKS_IN_USE, CHUNKS, DECODES, LOOKUPS, RUNNING, Floats, Replica, Requests, Words
+from specsim.kernels import kernel
+from specsim.luck import LANE_FOUND
 
 
-def fit_decodes(requests: Ints, num_draft: Ints, budget: int, num_nodes: Ints) -> Decodes:
-    """As many decodes as the budget holds, in the order given; the last ones that fit may lose drafts.
+@kernel
+def schedule(replica: Replica, requests: Requests, limits: Limits, key: Words) -> None:
+    """Fill the decodes and chunks of the replica's next step."""
+    count, budget = replica.count, limits.max_num_batched_tokens
+    count[DECODES], count[CHUNKS] = 0, 0
+    if limits.prefill_first:
+        budget, lost = _serve_running(replica, requests, limits, budget, True, False)
+        if not lost:
+            budget = _admit_prompts(replica, requests, limits, key, budget)
+        if count[CHUNKS] == 0:
+            _serve_running(replica, requests, limits, budget, False, True)
+        return
+    budget, lost = _serve_running(replica, requests, limits, budget, True, True)
+    if not lost and not limits.decode_only:
+        _admit_prompts(replica, requests, limits, key, budget)
 
-    Args:
-        requests: who is to verify [B].
-        num_draft: for how many positions each wants drafts [B].
-        budget: tokens that the step can hold.
-        num_nodes: draft tokens of a draft for 0, 1, .. D positions, see `drafting.shape`.
+
+@kernel
+def _serve_running(
+    replica: Replica, requests: Requests, limits: Limits, budget: int, prompts: bool, decodes: bool
+) -> tuple[int, bool]:
+    """Requests in service, in order; returns the budget that is left, and whether somebody lost their place."""
+    count, running, wanted = replica.count, replica.running, replica.wanted
+    all_left, all_blocks, slots = requests.left, requests.blocks, requests.slot
+    prompt_tokens, emitted = requests.prompt_tokens, requests.emitted
+    blocks_of, num_nodes = limits.blocks_of, limits.num_nodes
+    place, lost = 0, False
+    while place < count[RUNNING] and budget > 0:
+        request = running[place]
+        place += 1
+        left, num_draft = all_left[request], 0
+        if not (prompts if left > 0 else decodes):
+            continue
+        known = prompt_tokens[request] + emitted[request]
+        if left > 0:
+            tokens = chunk_tokens(left, budget, limits.chunked_prefill)
+            held = known - left + tokens
+        else:
+            num_draft = wanted[slots[request]]
+            while num_nodes[num_draft] > budget - 1:  # a draft is cut before its request is left out
+                num_draft -= 1
+            tokens = 1 + num_nodes[num_draft]
+            held = known - 1 + tokens
+        more = max(blocks_of[held] - all_blocks[request], 0)
+        while tokens > 0 and count[BLOCKS_IN_USE] + more > limits.num_blocks:
+            lost = True
+            if preempt_last(replica, requests) == request:
+                tokens = 0
+        if tokens > 0:
+            all_blocks[request] += more
+            count[BLOCKS_IN_USE] += more
+            budget -= tokens
+            if left > 0:
+                replica.chunks[count[CHUNKS]], replica.chunk_tokens[count[CHUNKS]] = request, tokens
+                count[CHUNKS] += 1
+            else:
+                replica.decodes[count[DECODES]], replica.num_draft[count[DECODES]] = request, num_draft
+                count[DECODES] += 1
+    return budget, lost
+
+
+@kernel
+def chunk_tokens(left: int, budget: int, chunked: bool) -> int:
+    """Tokens of its prompt that a request computes in a step that has room for so many; 0 if it has to wait."""
+    return min(left, budget) if chunked or left <= budget else 0
+
+
+@kernel
+def _admit_prompts(replica: Replica, requests: Requests, limits: Limits, key: Words, budget: int) -> int:
+    """Requests in line, until one of them does not fit; returns the budget that is left."""
+    count = replica.count
+    while budget > 0 and count[RUNNING] < limits.max_num_seqs:
+        request = foremost(replica)
+        if request < 0:
+            break
+        tokens = chunk_tokens(requests.left[request], budget, limits.chunked_prefill)
+        if tokens == 0 or not admit(replica, requests, limits, key, request, tokens):
+            break
+        replica.chunks[count[CHUNKS]], replica.chunk_tokens[count[CHUNKS]] = request, tokens
+        count[CHUNKS] += 1
+        budget -= tokens
+    return budget
+
+
+@kernel
+def admit_decodes(replica: Replica, requests: Requests, limits: Limits, key: Words) -> None:
+    """Where prompts are in the cache already, those in line come into service before the step is made up.
+
+    Only with room for all the drafts that they can have: whoever is sent away again would lose the prompt's cache.
     """
-    wanted = 1 + num_nodes[num_draft]
-    if int(wanted.sum()) <= budget:
-        return Decodes(requests, num_draft, wanted - 1)
-    granted = list[int]()
-    for longest in num_draft.tolist():
-        if budget <= 0:
+    most = min(limits.max_num_seqs, limits.max_num_batched_tokens)
+    while replica.count[RUNNING] < most:
+        request = foremost(replica)
+        if request < 0:
             break
-        granted.append(min(longest, int(num_nodes.searchsorted(budget - 1, side="right")) - 1))
-        budget -= 1 + int(num_nodes[granted[-1]])
-    fitted = np.array(granted, dtype=np.int64)
-    return Decodes(requests[: len(fitted)], fitted, num_nodes[fitted])
+        tokens = requests.prompt_tokens[request] + requests.emitted[request] + limits.num_nodes[-1]
+        if not admit(replica, requests, limits, key, request, tokens):
+            break
 
 
-def fit_chunks(remaining: Iterable[int], budget: int) -> list[int]:
-    """The prompt tokens that each request computes, in order, until the budget ends; zeros are left out."""
-    chunks = []
-    for tokens in remaining:
-        if budget <= 0:
-            break
-        chunks.append(min(tokens, budget))
-        budget -= chunks[-1]
-    return chunks
+@kernel
+def look_up(replica: Replica, requests: Requests, share_at_least: Floats) -> None:
+    """Look drafts up in the text so far, which may find fewer tokens than are wanted, or none."""
+    count = replica.count
+    count[LOOKUPS] = 0
+    for place in range(count[RUNNING]):
+        request = replica.running[place]
+        slot = requests.slot[request]
+        wanted = replica.wanted[slot]
+        if requests.left[request] > 0 or wanted == 0:
+            continue
+        count[LOOKUPS] += 1
+        luck = replica.lanes[slot, LANE_FOUND, requests.emitted[request] - replica.first_position[slot], 0]
+        while wanted > 0 and not luck < share_at_least[wanted - 1]:
+            wanted -= 1
+        replica.wanted[slot] = wanted

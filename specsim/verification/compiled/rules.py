@@ -294,7 +294,7 @@ def _check_rows(num_draft: Int64s, q: Floats, q_row: Int64s, p: Floats, p_row: I
                 raise IndexError("p_row or q_row names a row that its table does not have")
 
 
-def _verify_rows(
+def verify_rows(
     rule: int,
     draft: Int64s,
     num_draft: Int64s,
@@ -338,17 +338,17 @@ def _verify_rows(
         num_out[b] = accepted[b] + 1
 
 
-verify_rows_into = kept(_verify_rows)
+verify_rows_into = kept(verify_rows)
 
 
 @cache
 def _verify_for(q: np.dtype[Any], p: np.dtype[Any]) -> Callable[..., None]:
-    """`_verify_rows` for tables of these types."""
+    """`verify_rows` for tables of these types."""
     ids, counts = read_only(types.int64, 2), read_only(types.int64, 1)
     tables = read_only(from_dtype(q), 2), ids, read_only(from_dtype(p), 2), ids
     uniforms = read_only(types.float64, 2), read_only(types.float64, 1)
     result = types.Array(types.int64, 2, "C"), types.Array(types.int64, 1, "C")
-    return cached(_verify_rows, types.int64, ids, counts, *tables, read_only(types.boolean, 1), *uniforms, *result)
+    return cached(verify_rows, types.int64, ids, counts, *tables, read_only(types.boolean, 1), *uniforms, *result)
 
 
 def verify(
@@ -360,7 +360,7 @@ def verify(
     accept: Float64s,
     final: Float64s,
 ) -> Emitted:
-    """The result of a rule on tables; shapes as for `_verify_rows`."""
+    """The result of a rule on tables; shapes as for `verify_rows`."""
     B, K = draft.shape
     out, num_out = np.empty((B, K + 1), np.int64), np.empty(B, np.int64)
     _verify_for(tables.q.dtype, tables.p.dtype)(

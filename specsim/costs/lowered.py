@@ -1,0 +1,247 @@
+"""What a step costs, lowered to tables and a few numbers that compiled code evaluates in about a microsecond.
+
+Everything that depends on a number of rows alone is a table over that number; attention depends on the batch's sums.
+``attention``, ``passes`` and ``step`` make these forms and say where their numbers come from; nothing else evaluates
+them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.forward import (
+    CORRECTED_ROWS,
+    FUSED_TOKENS,
+    LOGIT_ROWS,
+    PROMPT_QUERY_CONTEXT,
+    SEQUENCES,
+    TOKENS,
+    Pass,
+    pass_of,
+)
+from specsim.kernels import kernel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+WEIGHTS, KV, COMPUTE, LAUNCH, COMMUNICATION, DRAFT, HOST = range(7)
+"""Places of a step's parts, in the order of ``records.PARTS``; those of a pass are the first five."""
+AS_CAPTURED, GRAPH, PIECEWISE, EAGER = 0, 1, 2, 3
+"""How a pass is launched: as the engine's graphs have it, or in one of the modes of ``forward.Mode``."""
+
+
+class AttentionForm(NamedTuple):
+    """Attention of all layers of a pass.
+
+    Attributes:
+        slower: how much longer a cache takes to read by a request that verifies several tokens, as a share.
+        kv: seconds for each token read, pair and prompt_pair: for each pair of query and token attended to.
+        layers, heads: that keep everything, and their KV heads.
+        state, token: seconds for each state of linear attention that is read or written, and for each token.
+        per_kv_head, sharpness, ramp: as in ``roofline.Rates``.
+        prompt_overhead: pairs more for each prompt token.
+        bandwidth, flops: [B/s, FLOP/s].
+        windows: a row for each kind of layer with a window: tokens, bytes per token, FLOPs per pair, layers, KV heads.
+    """
+
+    slower: float
+    kv: float
+    pair: float
+    prompt_pair: float
+    layers: float
+    heads: float
+    state: float
+    token: float
+    per_kv_head: float
+    sharpness: float
+    ramp: float
+    prompt_overhead: float
+    bandwidth: float
+    flops: float
+    windows: Floats
+
+
+class PassForm(NamedTuple):
+    """A forward pass: seconds of its parts by number of rows, and its attention.
+
+    Attributes:
+        by_tokens: weights, compute, launch, communication [rows, 4].
+        by_logit_rows, by_fused_tokens: weights, compute, launch [rows, 3].
+        by_corrected_rows: weights, kv, compute, launch [rows, 4].
+        attention: the rest.
+    """
+
+    by_tokens: Floats
+    by_logit_rows: Floats
+    by_fused_tokens: Floats
+    by_corrected_rows: Floats
+    attention: AttentionForm
+
+
+class StepForm(NamedTuple):
+    """A step: passes of target and drafter, and the host.
+
+    Attributes:
+        target, drafter: their passes; without a drafter the target's stand in and are not asked for.
+        per_step, per_sequence, per_verified_row, per_draft_pass, per_lookup_step, per_lookup: host times [s].
+        idle: host time of a step in which a drafter is loaded and drafts nothing [s].
+        graph_sizes: tokens that were captured, ascending; [0] for none.
+        eager, piecewise: host time to launch all layers' kernels, or those between graphs [s].
+    """
+
+    target: PassForm
+    drafter: PassForm
+    per_step: float
+    per_sequence: float
+    per_verified_row: float
+    per_draft_pass: float
+    per_lookup_step: float
+    per_lookup: float
+    idle: float
+    graph_sizes: Ints
+    eager: float
+    piecewise: float
+
+
+@kernel
+def price_step(form: StepForm, passes: Ints, num_passes: int, num_lookups: int, mode: int, parts: Floats) -> None:
+    """Seconds of a step by part.
+
+    Args:
+        form: of the deployment.
+        passes: rows of ``forward.Pass``, the target's and then the drafter's.
+        num_passes: how many rows there are.
+        num_lookups: sequences whose drafts are looked up.
+        mode: how the target's pass is launched.
+        parts: receives the seconds [7].
+    """
+    _price_target(form, passes[0], mode, parts)
+    draft, each = 0.0, np.zeros(5)
+    for i in range(1, num_passes):
+        price_pass(form.drafter, passes[i], each)
+        seconds = 0.0
+        for part in range(5):
+            seconds += each[part]
+        draft += seconds
+    parts[DRAFT] = draft
+    num_drafts = num_passes - 1
+    parts[HOST] = (
+        form.per_step
+        + form.per_sequence * passes[0, SEQUENCES]
+        + form.per_verified_row * passes[0, LOGIT_ROWS]
+        + form.per_draft_pass * num_drafts
+        + (0.0 if num_drafts else form.idle)
+    )
+    if num_lookups:
+        parts[HOST] += form.per_lookup_step + form.per_lookup * num_lookups
+
+
+@kernel
+def most_rows(passes: Ints) -> int:
+    """The most rows of tokens, logits or states that one of the passes computes."""
+    rows = 0
+    for i in range(len(passes)):
+        for column in (TOKENS, LOGIT_ROWS, FUSED_TOKENS, CORRECTED_ROWS):
+            rows = max(rows, passes[i, column])
+    return rows
+
+
+@kernel
+def padded(sizes: Ints, tokens: int) -> int:
+    """The captured size that a step of so many tokens is replayed at; -1 for none."""
+    place = np.searchsorted(sizes, tokens)
+    return int(sizes[place]) if place < len(sizes) else -1
+
+
+@kernel
+def _price_target(form: StepForm, row: Ints, mode: int, parts: Floats) -> None:
+    """Of the target's pass; where the host takes longer to launch its kernels, the wait counts as launching."""
+    tokens = row[TOKENS]
+    if len(form.graph_sizes) == 0 or tokens == 0:
+        price_pass(form.target, row, parts)
+        return
+    size = padded(form.graph_sizes, tokens)
+    if mode == AS_CAPTURED:
+        mode = EAGER if size < 0 else PIECEWISE if row[PROMPT_QUERY_CONTEXT] > 0 else GRAPH
+    if mode != EAGER and size >= 0:
+        row = row.copy()
+        row[TOKENS] = size
+    price_pass(form.target, row, parts)
+    waiting = form.eager if mode == EAGER else form.piecewise if mode == PIECEWISE else 0.0
+    for part in range(5):
+        waiting -= parts[part]
+    parts[LAUNCH] += max(waiting, 0.0)
+
+
+@kernel
+def price_pass(form: PassForm, row: Ints, parts: Floats) -> None:
+    """Seconds of one pass by part, written to the first five of ``parts``; a pass without tokens takes no time."""
+    if row[CORRECTED_ROWS] > 0:
+        for part in range(4):
+            parts[part] = form.by_corrected_rows[row[CORRECTED_ROWS], part]
+        parts[COMMUNICATION] = 0.0
+        return
+    layers, head = form.by_tokens[row[TOKENS]], form.by_logit_rows[row[LOGIT_ROWS]]
+    fusion = form.by_fused_tokens[row[FUSED_TOKENS]]
+    traffic, arithmetic = price_attention(form.attention, pass_of(row))
+    parts[WEIGHTS] = layers[0] + head[0] + fusion[0]
+    parts[KV] = traffic
+    parts[COMPUTE] = layers[1] + head[1] + fusion[1] + arithmetic
+    parts[LAUNCH] = layers[2] + head[2] + fusion[2]
+    parts[COMMUNICATION] = layers[3]
+
+
+@kernel
+def price_attention(form: AttentionForm, work: Pass) -> tuple[float, float]:
+    """Seconds of a pass's attention, without launches: (traffic, arithmetic)."""
+    decode_pairs = work.query_context - work.prompt_query_context
+    slowed = 1.0 + form.slower * work.verify_context / max(work.context_tokens, 1)
+    traffic = _read(form, form.kv * work.context_tokens * slowed, form.heads * work.sequences, form.layers)
+    overhead = form.prompt_overhead * work.prompt_tokens
+    arithmetic = form.pair * decode_pairs + form.prompt_pair * (work.prompt_query_context + overhead)
+    if form.state > 0.0:
+        # read once a sequence; written once too, and when verifying once for every token that may be the last kept
+        traffic += form.state * (work.sequences + max(work.sequences, work.logit_rows))
+        arithmetic += form.token * work.tokens
+    for i in range(len(form.windows)):
+        window, num_bytes, pair, layers, heads = form.windows[i]
+        reads, pairs = within_window(work, int(window))
+        seconds = num_bytes * reads * slowed / form.bandwidth
+        traffic += _read(form, seconds, layers * heads * work.sequences, layers)
+        arithmetic += pair * (pairs + overhead) / form.flops
+    return traffic, arithmetic
+
+
+@kernel
+def within_window(work: Pass, window: int) -> tuple[int, int]:
+    """(tokens read, pairs attended) in a layer that sees ``window`` tokens back, the query's own included.
+
+    Exact where all contexts lie within or all beyond the window; otherwise an upper bound.
+    """
+    reads = min(work.context_tokens, work.sequences * (window - 1) + work.tokens)
+    return reads, min(work.query_context, work.tokens * window)
+
+
+@kernel
+def _read(form: AttentionForm, seconds: float, blocks: float, layers: float) -> float:
+    """Seconds of layers that read for so long at the full rate, while so many blocks start and end."""
+    reading = seconds + min(seconds, layers * form.ramp)
+    blocking = blocks * form.per_kv_head
+    high, low = max(reading, blocking), min(reading, blocking)
+    if form.sharpness == 1.0 or low == 0.0:
+        return reading + blocking
+    return float(high * (1.0 + (low / high) ** form.sharpness) ** (1.0 / form.sharpness))
+
+
+def empty_pass() -> PassForm:
+    """The form of passes that take no time."""
+    attention = AttentionForm(*[0.0] * 14, windows=np.zeros((0, 5)))
+    return PassForm(np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 4)), attention)
+
+
+def empty_step() -> StepForm:
+    """The form of steps that are priced by something else."""
+    return StepForm(empty_pass(), empty_pass(), *[0.0] * 7, np.zeros(0, np.int64), 0.0, 0.0)

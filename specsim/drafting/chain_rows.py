@@ -1,0 +1,35 @@
+"""The tables that chains are proposed from and judged by, in the form that compiled code takes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class ChainRows(NamedTuple):
+    """A row for each domain and draft position: those of domain c are the K from c·K on, of p the K + 1 from c·(K+1).
+
+    Attributes:
+        longest: K.
+        sampled: whether drafts are drawn from q; otherwise they are its most likely tokens.
+        draft_cdf: running sums of q [C·K, V].
+        choice: the most likely token of q [C·K].
+        conditional: the acceptance stated [C·K].
+        q: [C·K, V]; [0, V] where drafts are not drawn.
+        p: [C·(K+1), V].
+        identity: [V, V]: the one-hot distributions, which judge at temperature 0.
+    """
+
+    longest: int
+    sampled: bool
+    draft_cdf: Floats
+    choice: Ints
+    conditional: Floats
+    q: Floats
+    p: Floats
+    identity: Floats

@@ -1,0 +1,195 @@
+"""The passes of a drafter before a verify, for the requests of a batch. A kernel: numbers in, rows of passes out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.drafting.shape import DraftShape
+from specsim.forward import (
+    CONTEXT_TOKENS,
+    CORRECTED_ROWS,
+    FUSED_TOKENS,
+    LOGIT_ROWS,
+    PROMPT_QUERY_CONTEXT,
+    PROMPT_TOKENS,
+    QUERY_CONTEXT,
+    SEQUENCES,
+    TOKENS,
+)
+from specsim.kernels import kernel
+from specsim.schema.speculation import BlockParallelHead, DraftModel, EagleHead, MedusaHeads, ModelDrafter, MTPLayers
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+NO_PASSES, TOKEN_A_PASS, ALL_HEADS, WHOLE_BLOCK = 0, 1, 2, 3
+ACCEPTED, VERIFIED, LAST, LACKING, LACKING_OF_VERIFIED = 0, 1, 2, 3, 4
+
+
+class DrafterForm(NamedTuple):
+    """What decides which passes a drafter runs.
+
+    Attributes:
+        runs: NO_PASSES; TOKEN_A_PASS, first for what it lacks and then level by level; ALL_HEADS at once on the last
+            state; or a WHOLE_BLOCK.
+        takes_in: tokens of a round that its next first pass computes. What reads the target's hidden states takes in
+            the ACCEPTED ones and the one the verifier added, since only now are they known, or, where the engine does
+            not sort them out, all those VERIFIED; heads without a cache read the LAST one only. A draft model has
+            computed every draft that it drafted on from, so it is LACKING the token the verifier added and the last
+            accepted one where nothing was drafted after it; where the engine sorts nothing out, it is handed all of
+            them (LACKING_OF_VERIFIED).
+        fuses: whether hidden states of the target are fused first.
+        block: tokens that a block's pass computes for each request.
+        corrects: whether the positions of a block are then corrected one by one.
+        num_inner: nodes of level 0 (the root), 1, .. D that have children [D+1].
+    """
+
+    runs: int
+    takes_in: int
+    fuses: bool
+    block: int
+    corrects: bool
+    num_inner: Ints
+
+
+def drafter_form(drafter: ModelDrafter | None, shape: DraftShape, *, hands_on_all: bool) -> DrafterForm:
+    """The form of a drafter; None where no model drafts.
+
+    Args:
+        drafter: which kind.
+        shape: how drafts hang together.
+        hands_on_all: the engine hands on all tokens of a round, and not only those accepted.
+    """
+    inner, whole = shape.num_inner, VERIFIED if hands_on_all else ACCEPTED
+    match drafter:
+        case None:
+            return DrafterForm(NO_PASSES, LAST, False, 0, False, inner)
+        case EagleHead():
+            return DrafterForm(TOKEN_A_PASS, whole, drafter.generation == "eagle3", 0, False, inner)
+        case MTPLayers():
+            return DrafterForm(TOKEN_A_PASS, whole, False, 0, False, inner)
+        case DraftModel():
+            takes_in = LACKING_OF_VERIFIED if hands_on_all else LACKING
+            return DrafterForm(TOKEN_A_PASS, takes_in, False, 0, False, inner)
+        case MedusaHeads():
+            return DrafterForm(ALL_HEADS, LAST, False, 0, False, inner)
+        case BlockParallelHead():
+            corrects = drafter.sequential_correction is not None
+            return DrafterForm(WHOLE_BLOCK, whole, True, drafter.block_size, corrects, inner)
+        case _:
+            assert_never(drafter)
+
+
+@kernel
+def tokens_to_take_in(takes_in: int, num_accepted: int, last_is_new: bool, num_verified: int) -> int:
+    """Tokens of a round that the drafter's next first pass computes, for one request.
+
+    Args:
+        takes_in: as in ``DrafterForm``.
+        num_accepted: drafts accepted.
+        last_is_new: whether a draft was accepted after which none was drafted: the last of a chain, or a leaf.
+        num_verified: tokens of the round that the target computed.
+    """
+    if takes_in == ACCEPTED:
+        return num_accepted + 1
+    if takes_in == VERIFIED:
+        return num_verified
+    if takes_in == LACKING:
+        return 2 if last_is_new else 1
+    if takes_in == LACKING_OF_VERIFIED:
+        return 1 + num_verified
+    return 1
+
+
+@kernel
+def fill_passes(form: DrafterForm, num_draft: Ints, catch_up: Ints, context: Ints, prompts: Ints, passes: Ints) -> int:
+    """Write the drafter's passes, in order, as rows of ``forward.Pass``; returns how many.
+
+    Args:
+        form: of the drafter.
+        num_draft: levels wanted per request [B]; in a chain, tokens.
+        catch_up: tokens that the first pass computes per request [B].
+        context: tokens of prompt and output so far per request [B].
+        prompts: of the step's prompt chunks, which the drafter takes in too: their tokens, their number, and the sums
+            of their contexts and of their queries' contexts [4].
+        passes: receives the rows [most passes, columns].
+    """
+    if form.runs == NO_PASSES:
+        return 0
+    passes[:] = 0
+    wanting, tokens, reads, pairs, rows, longest = 0, 0, 0, 0, 0, 0
+    for b in range(len(num_draft)):
+        if num_draft[b] > 0:
+            queries = catch_up[b]
+            wanting += 1
+            tokens += queries
+            reads += context[b]
+            pairs += queries * context[b] - queries * (queries - 1) // 2
+            rows += num_draft[b]
+            longest = max(longest, num_draft[b])
+    if form.runs == ALL_HEADS:
+        if wanting:
+            _write(passes[0], wanting, wanting, wanting, 0, 0)
+        return min(wanting, 1)
+    tokens += prompts[0]
+    if not tokens:
+        return 0
+    if form.runs == WHOLE_BLOCK:
+        # every token of the block sees the whole context and the whole block; tokens that the target has computed,
+        # prompts among them, only become keys and values
+        reads += prompts[2] + form.block * wanting
+        _write(passes[0], form.block * wanting, rows, wanting, reads, form.block * reads)
+        passes[0, FUSED_TOKENS] = tokens
+        return 1 + (_fill_corrections(num_draft, longest, passes) if form.corrects else 0)
+    _write(passes[0], tokens, wanting, wanting + prompts[1], reads + prompts[2], pairs + prompts[3])
+    passes[0, FUSED_TOKENS] = tokens if form.fuses else 0
+    passes[0, PROMPT_QUERY_CONTEXT], passes[0, PROMPT_TOKENS] = prompts[3], prompts[0]
+    return 1 + _fill_levels(form, num_draft, context, longest, passes)
+
+
+@kernel
+def _fill_levels(form: DrafterForm, num_draft: Ints, context: Ints, longest: int, passes: Ints) -> int:
+    """Of each level but the first, whose candidates come from the first pass, the pass that proposes it.
+
+    It computes the nodes of the level above that have children, for the requests that still want another level, so the
+    longest draft decides how many passes run. In a chain that is one token per request. A node attends to the context
+    and to its ancestors; the entries of all nodes computed before are read.
+    """
+    computed = 0
+    for level in range(1, longest):
+        active, contexts, nodes = 0, 0, form.num_inner[level]
+        for b in range(len(num_draft)):
+            if num_draft[b] > level:
+                active += 1
+                contexts += context[b]
+        computed += nodes
+        tokens = nodes * active
+        pairs = nodes * contexts + level * tokens
+        _write(passes[level], tokens, tokens, active, contexts + computed * active, pairs)
+    return max(longest - 1, 0)
+
+
+@kernel
+def _fill_corrections(num_draft: Ints, longest: int, passes: Ints) -> int:
+    """One position of the block after another, each for the requests that want it."""
+    for position in range(longest):
+        active = 0
+        for b in range(len(num_draft)):
+            if num_draft[b] > position:
+                active += 1
+        passes[1 + position, SEQUENCES], passes[1 + position, CORRECTED_ROWS] = active, active
+    return longest
+
+
+@kernel
+def _write(row: Ints, tokens: int, logit_rows: int, sequences: int, context_tokens: int, query_context: int) -> None:
+    row[TOKENS], row[LOGIT_ROWS], row[SEQUENCES] = tokens, logit_rows, sequences
+    row[CONTEXT_TOKENS], row[QUERY_CONTEXT] = context_tokens, query_context
+
+
+def most_passes(form: DrafterForm, longest: int) -> int:
+    """The most passes of a draft of so many levels."""
+    return longest + 1 if form.corrects else max(longest, 1)

@@ -1,0 +1,185 @@
+"""Step after step of a replica: receive → choose → schedule → price → run → verify → commit, up to a horizon.
+
+Stops where something is needed from outside, and goes on from there when it is called again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step
+from specsim.drafting.chain_rows import ChainRows
+from specsim.drafting.passes import DrafterForm
+from specsim.engine.chains import TREE_RULE, verify_chains
+from specsim.engine.commit import commit
+from specsim.engine.limits import Limits
+from specsim.engine.line import join
+from specsim.engine.log import Log, has_room, write_step
+from specsim.engine.scheduler import admit_decodes, look_up, schedule
+from specsim.engine.state import (
+    BETWEEN,
+    CHOSEN,
+    CHUNKS,
+    DECODES,
+    FINISHED,
+    IN_FLIGHT,
+    LOOKUPS,
+    NOW,
+    PASSES,
+    PHASE,
+    PRICED,
+    RECEIVED,
+    RUNNING,
+    SCHEDULED,
+    SENT,
+    STEP_END,
+    STEPS,
+    VERIFIED,
+    WAITING,
+    Floats,
+    Ints,
+    Replica,
+    Requests,
+    Words,
+)
+from specsim.engine.work import fill_work
+from specsim.kernels import kernel
+
+IDLE, AT_HORIZON, LOG_FULL, CHOOSE, PRICE, VERIFY, TABLES_SHORT, STUCK = range(8)
+"""Why ``advance`` returned: nothing is left to do; it is not yet time; rows have to be taken away; draft lengths,
+seconds or verified tokens are to come from outside; the cost tables have too few rows; a request can never be served."""
+
+
+class Serving(NamedTuple):
+    """How a replica serves; nothing in it changes.
+
+    Attributes:
+        limits: what the scheduler may do.
+        drafter: which passes propose drafts.
+        rows, rule: what chains are proposed from and judged by, and the rule; trees are verified outside.
+        costs: prices steps.
+        key: of the run's luck.
+        draft_by_batch: for how many positions requests draft, by the number of those that decode [S + 1].
+        chooses_outside, prices_outside: whether draft lengths or seconds come from outside.
+        think: of a closed loop, how long after a request's end its client sends the next one [N]; [0] in an open loop.
+    """
+
+    limits: Limits
+    drafter: DrafterForm
+    rows: ChainRows
+    rule: int
+    costs: StepForm
+    key: Words
+    draft_by_batch: Ints
+    chooses_outside: bool
+    prices_outside: bool
+    think: Floats
+
+
+@kernel
+def advance(replica: Replica, requests: Requests, serving: Serving, log: Log, horizon: float) -> int:
+    """Run until a moment, or until something is needed; says why it stopped.
+
+    What comes from outside is written to the replica, and its ``count[PHASE]`` set to the phase that it completes.
+
+    Args:
+        replica, requests: the state, which changes.
+        serving: how.
+        log: receives rows.
+        horizon: steps that end by then are committed, and no step begins after it [s].
+    """
+    count, time = replica.count, replica.time
+    while True:
+        phase = count[PHASE]
+        if phase == BETWEEN:
+            if not has_room(log, replica):
+                return LOG_FULL
+            receive(replica, requests, serving.limits)
+            if count[RUNNING] + count[WAITING] == 0:
+                if count[RECEIVED] == count[SENT]:
+                    return IDLE
+                if replica.sent_at[count[RECEIVED]] > horizon:
+                    return AT_HORIZON
+                time[NOW] = replica.sent_at[count[RECEIVED]]
+                continue
+            if time[NOW] > horizon:
+                return AT_HORIZON
+            if serving.limits.decode_only:
+                admit_decodes(replica, requests, serving.limits, serving.key)
+            if serving.chooses_outside:
+                return CHOOSE
+            choose(replica, requests, serving.draft_by_batch)
+            count[PHASE] = CHOSEN
+        elif phase == CHOSEN:
+            if serving.limits.looks_up:
+                look_up(replica, requests, serving.limits.share_at_least)
+            schedule(replica, requests, serving.limits, serving.key)
+            if count[DECODES] + count[CHUNKS] == 0:
+                return STUCK
+            fill_work(replica, requests, serving.limits, serving.drafter)
+            count[PHASE] = SCHEDULED
+        elif phase == SCHEDULED:
+            passes = replica.passes[: count[PASSES]]
+            if serving.prices_outside:
+                return PRICE
+            if most_rows(passes) >= len(serving.costs.target.by_tokens):
+                return TABLES_SHORT
+            price_step(serving.costs, passes, len(passes), count[LOOKUPS], AS_CAPTURED, replica.parts)
+            count[PHASE] = PRICED
+        elif phase == PRICED:
+            seconds = 0.0
+            for part in range(len(replica.parts)):
+                seconds += replica.parts[part]
+            time[STEP_END] = time[NOW] + seconds
+            write_step(log, replica)
+            count[PHASE] = IN_FLIGHT
+        elif phase == IN_FLIGHT:
+            if time[STEP_END] > horizon:
+                return AT_HORIZON
+            if count[DECODES] > 0:
+                if serving.rule == TREE_RULE:
+                    return VERIFY
+                verify_chains(replica, requests, serving.rows, serving.rule)
+            count[PHASE] = VERIFIED
+        else:
+            time[NOW] = time[STEP_END]
+            commit(replica, requests, serving.limits, serving.drafter, serving.key, log)
+            count[STEPS] += 1
+            _answer(replica, serving.think)
+            count[PHASE] = BETWEEN
+
+
+@kernel
+def receive(replica: Replica, requests: Requests, limits: Limits) -> None:
+    """Those who have arrived by now go to the end of their line."""
+    count = replica.count
+    while count[RECEIVED] < count[SENT] and replica.sent_at[count[RECEIVED]] <= replica.time[NOW]:
+        request = replica.sent[count[RECEIVED]]
+        requests.arrival[request] = replica.sent_at[count[RECEIVED]]
+        requests.left[request] = 0 if limits.decode_only else requests.prompt_tokens[request]
+        count[RECEIVED] += 1
+        join(replica, requests, request)
+
+
+@kernel
+def choose(replica: Replica, requests: Requests, draft_by_batch: Ints) -> None:
+    """For how many positions everybody drafts in the next step."""
+    decoding = 0
+    for place in range(replica.count[RUNNING]):
+        decoding += requests.left[replica.running[place]] == 0
+    replica.wanted[:] = draft_by_batch[decoding]
+
+
+@kernel
+def _answer(replica: Replica, think: Floats) -> None:
+    """The clients of those who have finished send again, until all requests are sent."""
+    count, sent_at = replica.count, replica.sent_at
+    for _ in range(count[FINISHED]):
+        if count[SENT] == len(think):
+            return
+        at, place = replica.time[NOW] + think[count[SENT]], count[SENT]
+        while place > count[RECEIVED] and sent_at[place - 1] > at:
+            sent_at[place] = sent_at[place - 1]
+            place -= 1
+        sent_at[place] = at
+        count[SENT] += 1

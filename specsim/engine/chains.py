@@ -1,0 +1,70 @@
+"""Draft and verify chains for the decodes of a step: where drafts become tokens; for trees see ``trees``.
+
+The verifier of ``specsim.verification`` is called once on the step's arrays, and what it returns is what the requests
+receive.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from specsim.drafting.chain_rows import ChainRows
+from specsim.engine.state import DECODES, Replica, Requests
+from specsim.kernels import kernel
+from specsim.luck import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL
+from specsim.verification.into import BLOCKWISE, TOKEN, verify_rows_into
+
+TOKEN_RULE, BLOCK_RULE, GREEDY_RULE, TREE_RULE = 0, 1, 2, 3
+
+
+@kernel
+def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: int) -> None:
+    """Fill ``num_out`` and ``last_is_new`` of the replica's decodes.
+
+    Under the token and greedy rules uniforms go by output position; under the block rule, which looks beyond its
+    stopping point, drafting and accepting go by the start of the round as well (`luck.draw_luck`).
+    """
+    B, K = replica.count[DECODES], 0
+    for b in range(B):
+        K = max(K, replica.num_draft[b])
+    draft, accept, final = np.zeros((B, K), np.int64), np.zeros((B, K)), np.zeros(B)
+    q_row, p_row = np.full((B, K), -1, np.int64), np.zeros((B, K + 1), np.int64)
+    lanes, by_round, longest, V = replica.lanes, replica.by_round, rows.longest, rows.p.shape[1]
+    for b in range(B):
+        request, num_draft = replica.decodes[b], replica.num_draft[b]
+        slot, domain = requests.slot[request], requests.domain[request]
+        place = requests.emitted[request] - replica.first_position[slot]
+        final[b] = lanes[slot, LANE_FINAL, place, 0]
+        for i in range(num_draft):
+            if rule == BLOCK_RULE:
+                drafting, accept[b, i] = by_round[slot, LANE_DRAFT, place, i], by_round[slot, LANE_ACCEPT, place, i]
+            else:
+                drafting, accept[b, i] = lanes[slot, LANE_DRAFT, place + i, 0], lanes[slot, LANE_ACCEPT, place + i, 0]
+            row, token = domain * longest + i, 0
+            if rows.sampled:  # by inverse CDF
+                while token < V - 1 and not rows.draft_cdf[row, token] > drafting:
+                    token += 1
+                q_row[b, i] = row
+            else:
+                token = rows.choice[row]
+            draft[b, i], p_row[b, i] = token, row + domain
+            if rule == GREEDY_RULE:  # the target's most likely token is the draft, with the acceptance stated
+                p_row[b, i] = token if accept[b, i] < rows.conditional[row] else (token + 1) % V
+        p_row[b, num_draft] = 0 if rule == GREEDY_RULE else domain * (longest + 1) + num_draft
+    greedy, num_out = np.full(B if rule == GREEDY_RULE else 0, True), replica.num_out[:B]
+    verify_rows_into(
+        BLOCKWISE if rule == BLOCK_RULE else TOKEN,
+        draft,
+        replica.num_draft[:B],
+        rows.q,
+        q_row,
+        rows.identity if rule == GREEDY_RULE else rows.p,
+        p_row,
+        greedy,
+        accept,
+        final,
+        np.zeros((B, K + 1), np.int64),
+        num_out,
+    )
+    for b in range(B):
+        replica.last_is_new[b] = replica.num_draft[b] > 0 and num_out[b] == replica.num_draft[b] + 1

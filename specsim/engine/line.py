@@ -1,0 +1,49 @@
+"""Who waits: a line for each priority, in which those who lost their place go to the front."""
+
+from __future__ import annotations
+
+from specsim.engine.state import WAITING, Replica, Requests
+from specsim.kernels import kernel
+
+
+@kernel
+def join(replica: Replica, requests: Requests, request: int) -> None:
+    """Go to the end of the line."""
+    line = requests.priority[request]
+    requests.behind[request] = -1
+    if replica.first[line] < 0:
+        replica.first[line] = request
+    else:
+        requests.behind[replica.last[line]] = request
+    replica.last[line] = request
+    replica.count[WAITING] += 1
+
+
+@kernel
+def rejoin(replica: Replica, requests: Requests, request: int) -> None:
+    """Go to the front of the line."""
+    line = requests.priority[request]
+    requests.behind[request] = replica.first[line]
+    if replica.first[line] < 0:
+        replica.last[line] = request
+    replica.first[line] = request
+    replica.count[WAITING] += 1
+
+
+@kernel
+def foremost(replica: Replica) -> int:
+    """The first in line of the first priority that has any; -1 where nobody waits."""
+    for line in range(len(replica.first)):
+        if replica.first[line] >= 0:
+            return int(replica.first[line])
+    return -1
+
+
+@kernel
+def leave(replica: Replica, requests: Requests, request: int) -> None:
+    """Take the first of its line out."""
+    line = requests.priority[request]
+    replica.first[line] = requests.behind[request]
+    if replica.first[line] < 0:
+        replica.last[line] = -1
+    replica.count[WAITING] -= 1

@@ -1,0 +1,124 @@
+"""How a replica is to serve, in the words of the other layers, and how that becomes the engine's own arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from specsim.costs.lowered import StepForm, empty_step
+from specsim.costs.step import Pricing, StepCost
+from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.passes import drafter_form
+from specsim.drafting.shape import DraftShape
+from specsim.drafting.tree_acceptance import TreeAcceptance
+from specsim.engine.advance import Serving
+from specsim.engine.chains import BLOCK_RULE, GREEDY_RULE, TOKEN_RULE, TREE_RULE
+from specsim.engine.limits import Limits
+from specsim.engine.state import Floats, Ints
+from specsim.luck import luck_key
+from specsim.policies.observation import Observation
+from specsim.schema.speculation import ModelDrafter
+from specsim.workload.lengths import Lengths
+
+Policy = Callable[[Observation, Any], tuple[Ints, Any]]
+RULES = {"token": TOKEN_RULE, "block": BLOCK_RULE, "greedy": GREEDY_RULE, "tree": TREE_RULE}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a replica serves.
+
+    Attributes:
+        max_num_seqs: most requests in service at once.
+        max_num_batched_tokens: most tokens in a step.
+        kv_tokens: size of the KV pool.
+        block_size: tokens in a KV block.
+        decode_only: prompts are already in the KV cache.
+        cost: prices steps.
+        drafter: runs passes before each verify; None where no model drafts.
+        hands_on_all: the drafter takes in all tokens of a verify, and not the accepted ones alone.
+        share_at_least: share of look-ups that find at least 1, 2, .. drafts; None where drafts are not looked up.
+        policy: draft lengths by the number of requests that decode [max_num_seqs + 1], or a function of observation
+            and state to (draft lengths of those that decode, state).
+        shape: the largest draft that the policy can ask for.
+        source: proposes drafts and scores them.
+        rule: which verifier runs.
+        seed, replication: name the run's luck.
+        pool_tokens: tokens of a request, drafts included → what it takes from the KV pool.
+        chunked_prefill, prefill_first: see ``Limits``.
+    """
+
+    max_num_seqs: int
+    max_num_batched_tokens: int
+    kv_tokens: int
+    decode_only: bool
+    cost: Pricing
+    drafter: ModelDrafter | None
+    policy: Ints | Policy
+    shape: DraftShape
+    source: PositionAcceptance | TreeAcceptance
+    rule: Literal["token", "block", "greedy", "tree"]
+    seed: int
+    replication: int
+    block_size: int = 16
+    hands_on_all: bool = False
+    share_at_least: Floats | None = None
+    pool_tokens: Callable[[int], int] = int  # every token is kept whole
+    chunked_prefill: bool = True
+    prefill_first: bool = False
+
+
+def serving_of(setup: Setup, lengths: Lengths, think: Floats, rows: int) -> Serving:
+    """The arrays of a set-up.
+
+    Args:
+        setup: how the replica serves.
+        lengths: of the run's requests.
+        think: as in ``Serving``.
+        rows: for how many rows the cost tables are made.
+    """
+    table = setup.policy if isinstance(setup.policy, np.ndarray) else np.zeros(setup.max_num_seqs + 1, np.int64)
+    source = setup.source if isinstance(setup.source, PositionAcceptance) else NO_CHAINS
+    return Serving(
+        limits=_limits(setup, int((lengths.prompt + lengths.output).max())),
+        drafter=drafter_form(setup.drafter, setup.shape, hands_on_all=setup.hands_on_all),
+        rows=source.rows,
+        rule=RULES[setup.rule],
+        costs=cost_form(setup.cost, rows),
+        key=luck_key(setup.seed, setup.replication),
+        draft_by_batch=table,
+        chooses_outside=callable(setup.policy),
+        prices_outside=not isinstance(setup.cost, StepCost),
+        think=think,
+    )
+
+
+NO_CHAINS = PositionAcceptance([], 2, np.random.default_rng(0))
+
+
+def cost_form(cost: Pricing, rows: int) -> StepForm:
+    """The lowered form of a cost; an empty one where steps are priced outside."""
+    return cost.form(rows) if isinstance(cost, StepCost) else empty_step()
+
+
+def _limits(setup: Setup, longest: int) -> Limits:
+    tokens = np.arange(longest + setup.shape.max_nodes + 1)
+    if setup.pool_tokens is not int:
+        tokens = np.array([setup.pool_tokens(n) for n in tokens.tolist()])
+    share = setup.share_at_least
+    return Limits(
+        max_num_seqs=setup.max_num_seqs,
+        max_num_batched_tokens=setup.max_num_batched_tokens,
+        num_blocks=setup.kv_tokens // setup.block_size,
+        blocks_of=-(-tokens // setup.block_size),
+        chunked_prefill=setup.chunked_prefill,
+        prefill_first=setup.prefill_first,
+        decode_only=setup.decode_only,
+        num_nodes=setup.shape.num_nodes,
+        total_depth=setup.shape.total_depth,
+        looks_up=share is not None,
+        share_at_least=np.ones(setup.shape.num_levels) if share is None else share,
+    )
