@@ -71,6 +71,17 @@ def _mix(a: Words, b: Words, rotation: np.uint64) -> None:
 
 
 @kernel
+def _fill(words: Words, number: int) -> None:
+    words[:] = number
+
+
+@kernel
+def _as_uniforms(words: Words, uniforms: Floats) -> None:
+    words >>= _DROPPED
+    np.multiply(words, _UNIT, uniforms)
+
+
+@kernel
 def draw_luck(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> None:
     """Fill a table with a request's uniforms in [0, 1).
 
@@ -102,9 +113,10 @@ def draw_luck(lanes: Floats, key: Words, request: int, first: int, purpose: int)
     num_positions = lanes.shape[1]
     words = np.empty((NUM_LANES, num_positions), np.uint64)
     for column in range(lanes.shape[2]):
+        for word, number in enumerate((first, column, request, purpose)):
+            _fill(words[word], number)
         for i in range(num_positions):
-            words[0, i], words[1, i], words[2, i], words[3, i] = first + i, column, request, purpose
+            words[0, i] += np.uint64(i)
         threefry(key, words)
         for lane in range(NUM_LANES):
-            for i in range(num_positions):
-                lanes[lane, i, column] = (words[lane, i] >> _DROPPED) * _UNIT
+            _as_uniforms(words[lane], lanes[lane, :, column])

@@ -98,9 +98,9 @@ def advance(replica: Replica, requests: Requests, serving: Serving, log: Log, ho
             if count[RUNNING] + count[WAITING] == 0:
                 if count[RECEIVED] == count[SENT]:
                     return IDLE
-                if replica.sent_at[count[RECEIVED]] > horizon:
+                if replica.sent.at[count[RECEIVED]] > horizon:
                     return AT_HORIZON
-                time[NOW] = replica.sent_at[count[RECEIVED]]
+                time[NOW] = replica.sent.at[count[RECEIVED]]
                 continue
             if time[NOW] > horizon:
                 return AT_HORIZON
@@ -153,9 +153,9 @@ def advance(replica: Replica, requests: Requests, serving: Serving, log: Log, ho
 def receive(replica: Replica, requests: Requests, limits: Limits) -> None:
     """Those who have arrived by now go to the end of their line."""
     count = replica.count
-    while count[RECEIVED] < count[SENT] and replica.sent_at[count[RECEIVED]] <= replica.time[NOW]:
-        request = replica.sent[count[RECEIVED]]
-        requests.arrival[request] = replica.sent_at[count[RECEIVED]]
+    while count[RECEIVED] < count[SENT] and replica.sent.at[count[RECEIVED]] <= replica.time[NOW]:
+        request = replica.sent.request[count[RECEIVED]]
+        requests.arrival[request] = replica.sent.at[count[RECEIVED]]
         requests.left[request] = 0 if limits.decode_only else requests.prompt_tokens[request]
         count[RECEIVED] += 1
         join(replica, requests, request)
@@ -164,16 +164,16 @@ def receive(replica: Replica, requests: Requests, limits: Limits) -> None:
 @kernel
 def choose(replica: Replica, requests: Requests, draft_by_batch: Ints) -> None:
     """For how many positions everybody drafts in the next step."""
-    decoding = 0
+    decoding, running, left = 0, replica.seats.running, requests.left
     for place in range(replica.count[RUNNING]):
-        decoding += requests.left[replica.running[place]] == 0
-    replica.wanted[:] = draft_by_batch[decoding]
+        decoding += left[running[place]] == 0
+    replica.seats.wanted[:] = draft_by_batch[decoding]
 
 
 @kernel
 def _answer(replica: Replica, think: Floats) -> None:
     """The clients of those who have finished send again, until all requests are sent."""
-    count, sent_at = replica.count, replica.sent_at
+    count, sent_at = replica.count, replica.sent.at
     for _ in range(count[FINISHED]):
         if count[SENT] == len(think):
             return

@@ -24,16 +24,18 @@ def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: i
     Under the token and greedy rules uniforms go by output position; under the block rule, which looks beyond its
     stopping point, drafting and accepting go by the start of the round as well (`luck.draw_luck`).
     """
-    B, K = replica.count[DECODES], 0
+    B, K, lengths = replica.count[DECODES], 0, replica.seats.num_draft
     for b in range(B):
-        K = max(K, replica.num_draft[b])
+        K = max(K, lengths[b])
     draft, accept, final = np.zeros((B, K), np.int64), np.zeros((B, K)), np.zeros(B)
     q_row, p_row = np.full((B, K), -1, np.int64), np.zeros((B, K + 1), np.int64)
     lanes, by_round, longest, V = replica.lanes, replica.by_round, rows.longest, rows.p.shape[1]
+    decodes, slots, domains = replica.seats.decodes, requests.slot, requests.domain
+    emitted, first_position, draft_cdf = requests.emitted, replica.seats.first_position, rows.draft_cdf
     for b in range(B):
-        request, num_draft = replica.decodes[b], replica.num_draft[b]
-        slot, domain = requests.slot[request], requests.domain[request]
-        place = requests.emitted[request] - replica.first_position[slot]
+        request, num_draft = decodes[b], lengths[b]
+        slot, domain = slots[request], domains[request]
+        place = emitted[request] - first_position[slot]
         final[b] = lanes[slot, LANE_FINAL, place, 0]
         for i in range(num_draft):
             if rule == BLOCK_RULE:
@@ -42,7 +44,7 @@ def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: i
                 drafting, accept[b, i] = lanes[slot, LANE_DRAFT, place + i, 0], lanes[slot, LANE_ACCEPT, place + i, 0]
             row, token = domain * longest + i, 0
             if rows.sampled:  # by inverse CDF
-                while token < V - 1 and not rows.draft_cdf[row, token] > drafting:
+                while token < V - 1 and not draft_cdf[row, token] > drafting:
                     token += 1
                 q_row[b, i] = row
             else:
@@ -51,11 +53,11 @@ def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: i
             if rule == GREEDY_RULE:  # the target's most likely token is the draft, with the acceptance stated
                 p_row[b, i] = token if accept[b, i] < rows.conditional[row] else (token + 1) % V
         p_row[b, num_draft] = 0 if rule == GREEDY_RULE else domain * (longest + 1) + num_draft
-    greedy, num_out = np.full(B if rule == GREEDY_RULE else 0, True), replica.num_out[:B]
+    greedy, num_out = np.full(B if rule == GREEDY_RULE else 0, True), np.zeros(B, np.int64)
     verify_rows_into(
         BLOCKWISE if rule == BLOCK_RULE else TOKEN,
         draft,
-        replica.num_draft[:B],
+        lengths[:B].copy(),
         rows.q,
         q_row,
         rows.identity if rule == GREEDY_RULE else rows.p,
@@ -66,5 +68,7 @@ def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: i
         np.zeros((B, K + 1), np.int64),
         num_out,
     )
+    all_out, last_is_new = replica.seats.num_out, replica.seats.last_is_new
     for b in range(B):
-        replica.last_is_new[b] = replica.num_draft[b] > 0 and num_out[b] == replica.num_draft[b] + 1
+        all_out[b] = num_out[b]
+        last_is_new[b] = lengths[b] > 0 and num_out[b] == lengths[b] + 1

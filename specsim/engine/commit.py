@@ -25,8 +25,8 @@ def commit(replica: Replica, requests: Requests, limits: Limits, drafter: Drafte
     """Hand out what the step yields: the decodes' verified tokens, and a token to each prompt that is complete."""
     _commit_decodes(replica, requests, limits, drafter, log.rounds)
     for i in range(replica.count[CHUNKS]):
-        request = replica.chunks[i]
-        requests.left[request] -= replica.chunk_tokens[i]
+        request = replica.seats.chunks[i]
+        requests.left[request] -= replica.seats.chunk_tokens[i]
         if requests.left[request] == 0:
             if requests.emitted[request] == 0:
                 requests.first_token[request] = replica.time[NOW]
@@ -41,17 +41,19 @@ def _commit_decodes(
 ) -> None:
     """Tokens for those that verified, and what their drafter lacks."""
     emitted, output_tokens, catch_up = requests.emitted, requests.output_tokens, requests.catch_up
-    takes_in, num_nodes, row = drafter.takes_in, limits.num_nodes, replica.count[ROUNDS]
+    takes_in, num_nodes, row, step = drafter.takes_in, limits.num_nodes, replica.count[ROUNDS], replica.count[STEPS]
+    decodes, all_out, lengths = replica.seats.decodes, replica.seats.num_out, replica.seats.num_draft
+    last_is_new = replica.seats.last_is_new
     for b in range(replica.count[DECODES]):
-        request, num_out, num_draft = replica.decodes[b], replica.num_out[b], replica.num_draft[b]
+        request, num_out, num_draft = decodes[b], all_out[b], lengths[b]
         received, nodes = min(num_out, output_tokens[request] - emitted[request]), num_nodes[num_draft]
         if num_draft > 0:
             catch_up[request] = 0  # a drafter that sat out still lacks what it lacked before
-        catch_up[request] += tokens_to_take_in(takes_in, num_out - 1, replica.last_is_new[b], nodes + 1)
+        catch_up[request] += tokens_to_take_in(takes_in, num_out - 1, last_is_new[b] > 0, nodes + 1)
         if emitted[request] == 0:
             requests.first_token[request] = replica.time[NOW]
         emitted[request] += received
-        rounds[row, ROUND_STEP], rounds[row, ROUND_REQUEST] = replica.count[STEPS], request
+        rounds[row, ROUND_STEP], rounds[row, ROUND_REQUEST] = step, request
         rounds[row, ROUND_DRAFT], rounds[row, ROUND_NODES] = num_draft, nodes
         rounds[row, ROUND_ACCEPTED], rounds[row, ROUND_EMITTED] = num_out - 1, received
         rounds[row, ROUND_FROM_PROMPT] = 0
@@ -72,15 +74,16 @@ def _write_first_token(rounds: Int32s, count: Ints, request: int) -> None:
 @kernel
 def _close_up(replica: Replica, requests: Requests, longest: int, key: Words) -> None:
     """Those whose output is complete leave, and the others close up; their luck is drawn as far as it is needed."""
-    count, kept, emitted, running = replica.count, 0, requests.emitted, replica.running
-    slot, first_position, num_positions = requests.slot, replica.first_position, replica.lanes.shape[2]
+    count, kept, emitted, running = replica.count, 0, requests.emitted, replica.seats.running
+    slot, first_position, num_positions = requests.slot, replica.seats.first_position, replica.lanes.shape[2]
+    output_tokens = requests.output_tokens
     count[FINISHED] = 0
     for place in range(count[RUNNING]):
         request = running[place]
-        if emitted[request] == requests.output_tokens[request]:
+        if emitted[request] == output_tokens[request]:
             requests.finish[request] = replica.time[NOW]
             vacate(replica, requests, request)
-            replica.finished[count[FINISHED]] = request
+            replica.seats.finished[count[FINISHED]] = request
             count[FINISHED] += 1
             continue
         running[kept] = request

@@ -11,11 +11,11 @@ def join(replica: Replica, requests: Requests, request: int) -> None:
     """Go to the end of the line."""
     line = requests.priority[request]
     requests.behind[request] = -1
-    if replica.first[line] < 0:
-        replica.first[line] = request
+    if replica.lines.first[line] < 0:
+        replica.lines.first[line] = request
     else:
-        requests.behind[replica.last[line]] = request
-    replica.last[line] = request
+        requests.behind[replica.lines.last[line]] = request
+    replica.lines.last[line] = request
     replica.count[WAITING] += 1
 
 
@@ -23,19 +23,19 @@ def join(replica: Replica, requests: Requests, request: int) -> None:
 def rejoin(replica: Replica, requests: Requests, request: int) -> None:
     """Go to the front of the line."""
     line = requests.priority[request]
-    requests.behind[request] = replica.first[line]
-    if replica.first[line] < 0:
-        replica.last[line] = request
-    replica.first[line] = request
+    requests.behind[request] = replica.lines.first[line]
+    if replica.lines.first[line] < 0:
+        replica.lines.last[line] = request
+    replica.lines.first[line] = request
     replica.count[WAITING] += 1
 
 
 @kernel
 def foremost(replica: Replica) -> int:
     """The first in line of the first priority that has any; -1 where nobody waits."""
-    for line in range(len(replica.first)):
-        if replica.first[line] >= 0:
-            return int(replica.first[line])
+    for line in range(len(replica.lines.first)):
+        if replica.lines.first[line] >= 0:
+            return int(replica.lines.first[line])
     return -1
 
 
@@ -43,7 +43,7 @@ def foremost(replica: Replica) -> int:
 def leave(replica: Replica, requests: Requests, request: int) -> None:
     """Take the first of its line out."""
     line = requests.priority[request]
-    replica.first[line] = requests.behind[request]
-    if replica.first[line] < 0:
-        replica.last[line] = -1
+    replica.lines.first[line] = requests.behind[request]
+    if replica.lines.first[line] < 0:
+        replica.lines.last[line] = -1
     replica.count[WAITING] -= 1

@@ -60,7 +60,7 @@ def new_log(num_steps: int, num_slots: int, num_parts: int) -> Log:
 def has_room(log: Log, replica: Replica) -> bool:
     """Whether another step fits, with a round for every request in service."""
     steps, rounds = replica.count[STEPS], replica.count[ROUNDS]
-    return steps < len(log.spans) and rounds + len(replica.running) <= len(log.rounds)
+    return steps < len(log.spans) and rounds + len(replica.seats.running) <= len(log.rounds)
 
 
 @kernel

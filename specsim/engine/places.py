@@ -25,13 +25,13 @@ def admit(replica: Replica, requests: Requests, limits: Limits, key: Words, requ
     if count[BLOCKS_IN_USE] + blocks > limits.num_blocks:
         return False
     leave(replica, requests, request)
-    while place > 0 and requests.priority[replica.running[place - 1]] > requests.priority[request]:
-        replica.running[place] = replica.running[place - 1]
+    while place > 0 and requests.priority[replica.seats.running[place - 1]] > requests.priority[request]:
+        replica.seats.running[place] = replica.seats.running[place - 1]
         place -= 1
-    replica.running[place] = request
+    replica.seats.running[place] = request
     count[RUNNING] += 1
     count[FREE_SLOTS] -= 1
-    requests.slot[request] = replica.free_slots[count[FREE_SLOTS]]
+    requests.slot[request] = replica.seats.free_slots[count[FREE_SLOTS]]
     requests.blocks[request] = blocks
     count[BLOCKS_IN_USE] += blocks
     requests.catch_up[request] = 1
@@ -45,7 +45,7 @@ def admit(replica: Replica, requests: Requests, limits: Limits, key: Words, requ
 def look_ahead(replica: Replica, requests: Requests, key: Words, request: int) -> None:
     """Draw the luck of a request's next output positions."""
     slot, position = requests.slot[request], requests.emitted[request]
-    replica.first_position[slot] = position
+    replica.seats.first_position[slot] = position
     draw_luck(replica.lanes[slot], key, request, position, BY_POSITION)
     if replica.by_round.shape[3] > 0:
         draw_luck(replica.by_round[slot], key, request, position, BY_ROUND)
@@ -55,7 +55,7 @@ def look_ahead(replica: Replica, requests: Requests, key: Words, request: int) -
 def vacate(replica: Replica, requests: Requests, request: int) -> None:
     """Give back a request's slot and blocks; its place in ``running`` is the caller's to close."""
     count = replica.count
-    replica.free_slots[count[FREE_SLOTS]] = requests.slot[request]
+    replica.seats.free_slots[count[FREE_SLOTS]] = requests.slot[request]
     count[FREE_SLOTS] += 1
     requests.slot[request] = -1
     count[BLOCKS_IN_USE] -= requests.blocks[request]
@@ -66,7 +66,7 @@ def vacate(replica: Replica, requests: Requests, request: int) -> None:
 def preempt_last(replica: Replica, requests: Requests) -> int:
     """Send the last of those in service back to the front of its line, its cache lost; returns who it was."""
     replica.count[RUNNING] -= 1
-    request = replica.running[replica.count[RUNNING]]
+    request = replica.seats.running[replica.count[RUNNING]]
     vacate(replica, requests, request)
     requests.preempted[request] += 1
     requests.left[request] = requests.prompt_tokens[request] + requests.emitted[request]

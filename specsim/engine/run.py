@@ -95,7 +95,7 @@ class Server:
     def send(self, arrivals: Floats) -> None:
         """Add requests to those that are known to come, at these times [s], ascending."""
         sent = self.replica.count[SENT]
-        self.replica.sent_at[sent : sent + len(arrivals)] = arrivals
+        self.replica.sent.at[sent : sent + len(arrivals)] = arrivals
         self.replica.count[SENT] += len(arrivals)
 
     def finish(self) -> RunRecords:
@@ -128,13 +128,13 @@ class Server:
 
     def _choose(self) -> None:
         replica, requests, policy = self.replica, self.requests, self._setup.policy
-        running = replica.running[: replica.count[RUNNING]]
+        running = replica.seats.running[: replica.count[RUNNING]]
         decoding = running[requests.left[running] == 0]
         context = int((requests.prompt_tokens[decoding] + requests.emitted[decoding]).sum())
         observation = Observation(len(decoding), int(replica.count[WAITING]), context)
         assert callable(policy)
         wanted, self._policy_state = policy(observation, self._policy_state)
-        replica.wanted[requests.slot[decoding]] = wanted
+        replica.seats.wanted[requests.slot[decoding]] = wanted
         replica.count[PHASE] = CHOSEN
 
     def _price(self) -> None:

@@ -37,10 +37,12 @@ def _serve_running(
     replica: Replica, requests: Requests, limits: Limits, budget: int, prompts: bool, decodes: bool
 ) -> tuple[int, bool]:
     """Requests in service, in order; returns the budget that is left, and whether somebody lost their place."""
-    count, running, wanted = replica.count, replica.running, replica.wanted
+    count, seats = replica.count, replica.seats
+    running, wanted = seats.running, seats.wanted
     all_left, all_blocks, slots = requests.left, requests.blocks, requests.slot
     prompt_tokens, emitted = requests.prompt_tokens, requests.emitted
     blocks_of, num_nodes = limits.blocks_of, limits.num_nodes
+    decoding, lengths, chunks, sizes = seats.decodes, seats.num_draft, seats.chunks, seats.chunk_tokens
     place, lost = 0, False
     while place < count[RUNNING] and budget > 0:
         request = running[place]
@@ -68,10 +70,10 @@ def _serve_running(
             count[BLOCKS_IN_USE] += more
             budget -= tokens
             if left > 0:
-                replica.chunks[count[CHUNKS]], replica.chunk_tokens[count[CHUNKS]] = request, tokens
+                chunks[count[CHUNKS]], sizes[count[CHUNKS]] = request, tokens
                 count[CHUNKS] += 1
             else:
-                replica.decodes[count[DECODES]], replica.num_draft[count[DECODES]] = request, num_draft
+                decoding[count[DECODES]], lengths[count[DECODES]] = request, num_draft
                 count[DECODES] += 1
     return budget, lost
 
@@ -93,7 +95,7 @@ def _admit_prompts(replica: Replica, requests: Requests, limits: Limits, key: Wo
         tokens = chunk_tokens(requests.left[request], budget, limits.chunked_prefill)
         if tokens == 0 or not admit(replica, requests, limits, key, request, tokens):
             break
-        replica.chunks[count[CHUNKS]], replica.chunk_tokens[count[CHUNKS]] = request, tokens
+        replica.seats.chunks[count[CHUNKS]], replica.seats.chunk_tokens[count[CHUNKS]] = request, tokens
         count[CHUNKS] += 1
         budget -= tokens
     return budget
@@ -120,14 +122,14 @@ def look_up(replica: Replica, requests: Requests, share_at_least: Floats) -> Non
     """Look drafts up in the text so far, which may find fewer tokens than are wanted, or none."""
     count = replica.count
     count[LOOKUPS] = 0
+    running, wanted, first_position = replica.seats.running, replica.seats.wanted, replica.seats.first_position
+    slots, left, emitted = requests.slot, requests.left, requests.emitted
     for place in range(count[RUNNING]):
-        request = replica.running[place]
-        slot = requests.slot[request]
-        wanted = replica.wanted[slot]
-        if requests.left[request] > 0 or wanted == 0:
+        request = running[place]
+        slot = slots[request]
+        if left[request] > 0 or wanted[slot] == 0:
             continue
         count[LOOKUPS] += 1
-        luck = replica.lanes[slot, LANE_FOUND, requests.emitted[request] - replica.first_position[slot], 0]
-        while wanted > 0 and not luck < share_at_least[wanted - 1]:
-            wanted -= 1
-        replica.wanted[slot] = wanted
+        luck = replica.lanes[slot, LANE_FOUND, emitted[request] - first_position[slot], 0]
+        while wanted[slot] > 0 and not luck < share_at_least[wanted[slot] - 1]:
+            wanted[slot] -= 1

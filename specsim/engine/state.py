@@ -6,12 +6,14 @@ places named here.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from specsim.forward import NUM_SUMS
 from specsim.luck import NUM_LANES
+from specsim.records import PARTS
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -33,8 +35,8 @@ BETWEEN, CHOSEN, SCHEDULED, PRICED, IN_FLIGHT, VERIFIED = range(6)
 STEP_END; it is verified."""
 
 
-class Requests(NamedTuple):
-    """All requests of a run, each array of shape [N].
+class Requests(np.recarray[Any, Any]):
+    """All requests of a run, an entry each [N].
 
     Attributes:
         prompt_tokens, output_tokens: lengths.
@@ -67,73 +69,82 @@ class Requests(NamedTuple):
     behind: Ints
 
 
+class Seats(np.recarray[Any, Any]):
+    """Lists of those in service, of which ``Replica.count`` says how long they are, and what belongs to a slot [S].
+
+    Attributes:
+        running: requests in service, by priority and order of admission.
+        free_slots: slots that nobody has.
+        wanted: for how many positions a slot's request is to draft.
+        first_position: output position of the first uniforms that a slot has.
+        decodes, num_draft: of the step, requests that verify and for how many positions they draft.
+        num_out, last_is_new: what the verifier gave them.
+        chunks, chunk_tokens: of the step, requests that compute prompt tokens and how many.
+        finished: requests that the last step finished.
+    """
+
+    running: Ints
+    free_slots: Ints
+    wanted: Ints
+    first_position: Ints
+    decodes: Ints
+    num_draft: Ints
+    num_out: Ints
+    last_is_new: Ints
+    chunks: Ints
+    chunk_tokens: Ints
+    finished: Ints
+
+
+class Lines(np.recarray[Any, Any]):
+    """The first and the last who wait, for each priority; -1 for none [P]."""
+
+    first: Ints
+    last: Ints
+
+
+class Sent(np.recarray[Any, Any]):
+    """When requests arrive, ascending, and which [N]; those that ``count[SENT]`` counts are known."""
+
+    at: Floats
+    request: Ints
+
+
 class Replica(NamedTuple):
     """A replica between two moments.
 
     Attributes:
         time: see NOW and STEP_END [s].
         count: see RUNNING and the following.
-        running: requests in service, the first ``count[RUNNING]``, by priority and order of admission [S].
-        first, last: the ends of the line of each priority; -1 for none [P].
-        wanted: for how many positions those in service are to draft, by slot [S].
-        free_slots: slots that nobody has, the first ``count[FREE_SLOTS]`` [S].
-        sent_at, sent: when requests arrive, ascending, and which; the first ``count[SENT]`` are known [N].
-        decodes, num_draft: of the step, requests that verify and for how many positions they draft [S].
-        chunks, chunk_tokens: of the step, requests that compute prompt tokens and how many [S].
+        seats: who is in service.
+        lines: who waits.
+        sent: who comes.
         passes: of the step, the target's pass and then the drafter's, as rows of ``forward.Pass`` [longest draft + 1].
         parts: of the step, seconds by part.
-        num_out, last_is_new: what the verifier gave each decode [S].
-        finished: requests that the last step finished, the first ``count[FINISHED]`` [S].
         lanes: uniforms of the requests in service [S, NUM_LANES, positions, columns].
         by_round: likewise, by the start of a round; no columns unless the rule needs them.
-        first_position: output position of the first of these [S].
     """
 
     time: Floats
     count: Ints
-    running: Ints
-    first: Ints
-    last: Ints
-    wanted: Ints
-    free_slots: Ints
-    sent_at: Floats
-    sent: Ints
-    decodes: Ints
-    num_draft: Ints
-    chunks: Ints
-    chunk_tokens: Ints
+    seats: Seats
+    lines: Lines
+    sent: Sent
     passes: Ints
     parts: Floats
-    num_out: Ints
-    last_is_new: Bools
-    finished: Ints
     lanes: Floats
     by_round: Floats
-    first_position: Ints
 
 
 def new_requests(prompt_tokens: Ints, output_tokens: Ints, priority: Ints, domain: Ints) -> Requests:
     """Requests that nobody has sent yet."""
-    number = len(prompt_tokens)
-    never = np.full(number, np.nan)
-    zeros, nobody = np.zeros(number, np.int64), np.full(number, -1, np.int64)
-    return Requests(
-        prompt_tokens=np.ascontiguousarray(prompt_tokens, np.int64),
-        output_tokens=np.ascontiguousarray(output_tokens, np.int64),
-        priority=np.ascontiguousarray(priority, np.int64),
-        domain=np.ascontiguousarray(domain, np.int64),
-        arrival=never.copy(),
-        admitted=never.copy(),
-        first_token=never.copy(),
-        finish=never.copy(),
-        emitted=zeros.copy(),
-        left=zeros.copy(),
-        blocks=zeros.copy(),
-        slot=nobody.copy(),
-        catch_up=np.ones(number, np.int64),
-        preempted=zeros.copy(),
-        behind=nobody.copy(),
-    )
+    requests = _records(Requests, len(prompt_tokens))
+    requests.prompt_tokens[:], requests.output_tokens[:] = prompt_tokens, output_tokens
+    requests.priority[:], requests.domain[:] = priority, domain
+    for name in ("arrival", "admitted", "first_token", "finish"):
+        requests[name] = np.nan
+    requests.slot[:], requests.behind[:], requests.catch_up[:] = -1, -1, 1
+    return requests
 
 
 def new_replica(
@@ -149,32 +160,27 @@ def new_replica(
         num_positions: output positions whose uniforms are kept at a time.
         columns: uniforms for each output position, and for each start of a round.
     """
-    from specsim.forward import Pass
-    from specsim.records import PARTS
-
-    ints = {"dtype": np.int64}
-    count = np.zeros(NUM_COUNTS, **ints)
-    count[FREE_SLOTS] = num_slots
+    count, seats = np.zeros(NUM_COUNTS, np.int64), _records(Seats, num_slots)
+    count[FREE_SLOTS], seats.free_slots[:] = num_slots, np.arange(num_slots)[::-1]
+    lines, sent = _records(Lines, num_priorities), _records(Sent, num_requests)
+    lines.first[:], lines.last[:], sent.request[:] = -1, -1, np.arange(num_requests)
     return Replica(
         time=np.zeros(2),
         count=count,
-        running=np.full(num_slots, -1, **ints),
-        first=np.full(num_priorities, -1, **ints),
-        last=np.full(num_priorities, -1, **ints),
-        wanted=np.zeros(num_slots, **ints),
-        free_slots=np.arange(num_slots, **ints)[::-1].copy(),
-        sent_at=np.full(num_requests, np.inf),
-        sent=np.arange(num_requests, **ints),
-        decodes=np.zeros(num_slots, **ints),
-        num_draft=np.zeros(num_slots, **ints),
-        chunks=np.zeros(num_slots, **ints),
-        chunk_tokens=np.zeros(num_slots, **ints),
-        passes=np.zeros((num_passes, len(Pass._fields)), **ints),
+        seats=seats,
+        lines=lines,
+        sent=sent,
+        passes=np.zeros((num_passes, NUM_SUMS), np.int64),
         parts=np.zeros(len(PARTS)),
-        num_out=np.zeros(num_slots, **ints),
-        last_is_new=np.zeros(num_slots, np.bool_),
-        finished=np.zeros(num_slots, **ints),
         lanes=np.zeros((num_slots, NUM_LANES, num_positions, columns[0])),
         by_round=np.zeros((num_slots, NUM_LANES, num_positions if columns[1] else 0, columns[1])),
-        first_position=np.zeros(num_slots, **ints),
     )
+
+
+Records = TypeVar("Records", bound="np.recarray[Any, Any]")
+
+
+def _records(kind: type[Records], number: int) -> Records:
+    """So many entries of zeros, with the fields that a class names."""
+    fields = [(name, np.float64 if form == "Floats" else np.int64) for name, form in kind.__annotations__.items()]
+    return np.zeros(number, fields).view(np.recarray).view(kind)

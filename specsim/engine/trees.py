@@ -38,9 +38,9 @@ def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape
         shape: the largest tree that is drafted; rounds draft its first levels.
     """
     B = int(replica.count[DECODES])
-    decodes, num_draft = replica.decodes[:B], replica.num_draft[:B]
+    decodes, num_draft = replica.seats.decodes[:B], replica.seats.num_draft[:B]
     slots, num_levels = requests.slot[decodes], int(num_draft.max(initial=0))
-    places = requests.emitted[decodes] - replica.first_position[slots]
+    places = requests.emitted[decodes] - replica.seats.first_position[slots]
     by_level = places[:, None] + np.arange(num_levels)
     # [B, D, width] each
     drafting, accept = (replica.lanes[slots[:, None], lane, by_level] for lane in (LANE_DRAFT, LANE_ACCEPT))
@@ -61,8 +61,8 @@ def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape
         final_uniforms=replica.lanes[slots, LANE_FINAL, places, 0],
         validate=False,
     )
-    replica.num_out[:B] = num_out
-    replica.last_is_new[:B] = _last_is_new(shape, path, num_out - 1, num_draft)
+    replica.seats.num_out[:B] = num_out
+    replica.seats.last_is_new[:B] = _last_is_new(shape, path, num_out - 1, num_draft)
 
 
 def _last_is_new(shape: DraftShape, path: Ints, accepted: Ints, num_draft: Ints) -> np.ndarray:

@@ -28,12 +28,10 @@ def fill_work(replica: Replica, requests: Requests, limits: Limits, drafter: Dra
     target[:] = 0
     prompts = _add_chunks(replica, requests, target)
     _add_decodes(replica, requests, limits, target)
-    decodes = replica.decodes[: count[DECODES]]
-    context, catch_up = np.zeros(len(decodes), np.int64), np.zeros(len(decodes), np.int64)
-    for b in range(len(decodes)):
-        context[b] = requests.prompt_tokens[decodes[b]] + requests.emitted[decodes[b]]
-        catch_up[b] = requests.catch_up[decodes[b]]
-    num_draft = replica.num_draft[: len(decodes)]
+    decodes = replica.seats.decodes[: count[DECODES]]
+    context = requests.prompt_tokens[decodes] + requests.emitted[decodes]
+    catch_up = requests.catch_up[decodes]
+    num_draft = replica.seats.num_draft[: len(decodes)]
     count[PASSES] = 1 + fill_passes(drafter, num_draft, catch_up, context, prompts, replica.passes[1:])
 
 
@@ -44,16 +42,28 @@ def _add_decodes(replica: Replica, requests: Requests, limits: Limits, target: I
     Logits are computed for every verified token. A draft token attends to the context, to the drafts it follows and to
     itself; the entries of all draft tokens are read.
     """
+    decodes, lengths = replica.seats.decodes, replica.seats.num_draft
+    prompt_tokens, emitted, num_nodes, total_depth = (
+        requests.prompt_tokens,
+        requests.emitted,
+        limits.num_nodes,
+        limits.total_depth,
+    )
+    tokens, reads, pairs, verifying = 0, 0, 0, 0
     for b in range(replica.count[DECODES]):
-        request, num_draft = replica.decodes[b], replica.num_draft[b]
-        nodes, context = limits.num_nodes[num_draft], requests.prompt_tokens[request] + requests.emitted[request]
-        target[TOKENS] += 1 + nodes
-        target[LOGIT_ROWS] += 1 + nodes
-        target[SEQUENCES] += 1
-        target[CONTEXT_TOKENS] += context + nodes
-        target[QUERY_CONTEXT] += (1 + nodes) * context + limits.total_depth[num_draft]
+        request, num_draft = decodes[b], lengths[b]
+        nodes, context = num_nodes[num_draft], prompt_tokens[request] + emitted[request]
+        tokens += 1 + nodes
+        reads += context + nodes
+        pairs += (1 + nodes) * context + total_depth[num_draft]
         if nodes > 0:
-            target[VERIFY_CONTEXT] += context + nodes
+            verifying += context + nodes
+    target[TOKENS] += tokens
+    target[LOGIT_ROWS] += tokens
+    target[SEQUENCES] += replica.count[DECODES]
+    target[CONTEXT_TOKENS] += reads
+    target[QUERY_CONTEXT] += pairs
+    target[VERIFY_CONTEXT] += verifying
 
 
 @kernel
@@ -61,7 +71,7 @@ def _add_chunks(replica: Replica, requests: Requests, target: Ints) -> Ints:
     """The prompt chunks; logits are computed for the last token of each prompt that ends. Returns their sums."""
     sums = np.zeros(4, np.int64)
     for i in range(replica.count[CHUNKS]):
-        request, tokens = replica.chunks[i], replica.chunk_tokens[i]
+        request, tokens = replica.seats.chunks[i], replica.seats.chunk_tokens[i]
         left = requests.left[request] - tokens
         end = requests.prompt_tokens[request] + requests.emitted[request] - left
         sums[0] += tokens
