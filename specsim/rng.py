@@ -38,6 +38,14 @@ def request_uniforms(seed: int, replication: int, request: int, num_positions: i
     return stream(seed, "tokens", replication, request).random((num_positions, NUM_LANES))
 
 
+def lookup_uniforms(seed: int, replication: int, request: int, num_positions: int) -> NDArray[np.float64]:
+    """What a lookup of drafts finds, by the output position at which a round starts; shape [num_positions], in [0, 1).
+
+    A stream of its own: whether a draft is found has no say in which tokens are drafted or accepted.
+    """
+    return stream(seed, "lookups", replication, request).random(num_positions)
+
+
 def sibling_uniforms(seed: int, replication: int, request: int, num_positions: int, width: int) -> NDArray[np.float64]:
     """Uniforms of one request for trees, shape [num_positions, width, 2], in [0, 1).
 

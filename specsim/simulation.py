@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from specsim.costs.extrapolation import Extrapolation, extrapolation
 from specsim.costs.layers import Split
@@ -17,9 +18,11 @@ from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
 from specsim.costs.step import Pricing, StepCost
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.lookups import share_at_least
 from specsim.drafting.shape import DraftShape
 from specsim.drafting.stated import chain_source, draft_shape, tree_source
 from specsim.drafting.tree_acceptance import TreeAcceptance
+from specsim.engine.lookups import Lookups
 from specsim.engine.replica import Serving
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.engine.speculator import Speculator
@@ -106,7 +109,7 @@ class Simulation:
             decode_only=scenario.workload.decode_only,
             cost=cost or self.step_cost(speculating),
             drafter=None if isinstance(drafter, NgramLookup) or not speculating else drafter,
-            looks_up=isinstance(drafter, NgramLookup) and speculating,
+            lookups=self._lookups(lengths, num_draft_tokens, replication),
             policy=Static(num_draft_tokens),
             shape=shape,
             speculator=self._speculator(lengths, num_draft_tokens, replication),
@@ -145,6 +148,21 @@ class Simulation:
 
     def _distributions(self) -> np.random.Generator:
         return stream(self.inputs.scenario.seed, "distributions")
+
+    def share_at_least(self, num_draft_tokens: int) -> NDArray[np.float64]:
+        """Share of drafts of at least 1, 2, .. tokens where so many are asked for [num_draft_tokens]."""
+        return share_at_least(self.inputs.scenario.speculation.drafter, num_draft_tokens)
+
+    def _lookups(self, lengths: Lengths, num_draft_tokens: int, replication: int) -> Lookups | None:
+        if not isinstance(self.inputs.scenario.speculation.drafter, NgramLookup) or num_draft_tokens == 0:
+            return None
+        return Lookups(
+            self.share_at_least(num_draft_tokens),
+            seed=self.inputs.scenario.seed,
+            replication=replication,
+            num_slots=min(self.inputs.engine.max_num_seqs, len(lengths.output)),
+            num_positions=int(lengths.output.max()),
+        )
 
     def _speculator(self, lengths: Lengths, num_draft_tokens: int, replication: int) -> Speculator | TreeSpeculator:
         rule, seed = self.inputs.scenario.speculation.rule, self.inputs.scenario.seed

@@ -15,6 +15,7 @@ from specsim.costs.step import Pricing
 from specsim.drafting.drafters import catch_up_tokens, draft_passes
 from specsim.drafting.shape import DraftShape
 from specsim.engine.kv_cache import KVPool
+from specsim.engine.lookups import Lookups
 from specsim.engine.recorder import Recorder
 from specsim.engine.requests import RequestTable
 from specsim.engine.scheduler import Decodes, fit_chunks, fit_decodes
@@ -38,7 +39,7 @@ class Serving:
         decode_only: prompts are already in the KV cache.
         cost: prices steps.
         drafter: runs passes before each verify; None where no model drafts.
-        looks_up: drafts are looked up on the host.
+        lookups: finds drafts on the host, or none; None where drafts are not looked up.
         policy: (observation, state) → (draft lengths, state).
         shape: the largest draft that the policy can ask for.
         speculator: drafts and verifies.
@@ -51,7 +52,7 @@ class Serving:
     decode_only: bool
     cost: Pricing
     drafter: ModelDrafter | None
-    looks_up: bool
+    lookups: Lookups | None
     policy: Callable[[Observation, Any], tuple[Ints, Any]]
     shape: DraftShape
     speculator: Speculator | TreeSpeculator
@@ -70,7 +71,8 @@ class Replica:
 
     def __init__(self, env: simpy.Environment, table: RequestTable, serving: Serving, recorder: Recorder) -> None:
         self._env, self._table, self._serving, self._recorder = env, table, serving, recorder
-        self._drafter, self._speculator, self._policy_state = serving.drafter, serving.speculator, None
+        self._drafter, self._lookups = serving.drafter, serving.lookups
+        self._speculator, self._policy_state = serving.speculator, None
         self._pool = KVPool(serving.kv_tokens)
         self._waiting: deque[int] = deque()
         self._prefilling: list[int] = []
@@ -140,9 +142,13 @@ class Replica:
         table, requests = self._table, self._decoding
         context = int((table.prompt_tokens[requests] + table.emitted[requests]).sum())
         observation = Observation(len(self._decoding), len(self._waiting), context)
-        num_draft, self._policy_state = self._serving.policy(observation, self._policy_state)
+        wanted, self._policy_state = self._serving.policy(observation, self._policy_state)
         budget, num_nodes = self._serving.max_num_batched_tokens, self._serving.shape.num_nodes
-        return fit_decodes(self._decoding, num_draft, budget, num_nodes)
+        if self._lookups is None:
+            return fit_decodes(requests, wanted, budget, num_nodes)
+        found = self._lookups.found(requests, table.emitted[requests], wanted)
+        decodes = fit_decodes(requests, found, budget, num_nodes)
+        return decodes._replace(num_lookups=int(np.count_nonzero(wanted[: len(decodes.requests)])))
 
     def _admit(self, budget: int) -> Ints:
         """Move requests out of the queue while sequences, token budget and KV pool allow; returns them."""
@@ -154,6 +160,8 @@ class Replica:
                 break
             self._waiting.popleft()
             self._speculator.admit(request)
+            if self._lookups is not None:
+                self._lookups.admit(request)
             table.admitted[request] = self._env.now
             admitted.append(request)
             budget -= 1 if self._serving.decode_only else int(table.prompt_tokens[request])
@@ -170,14 +178,13 @@ class Replica:
         prompts, finishing = prompt_work(table, chunks)
         verify = target_pass(table, shape, decodes, prompts, finishing)
         if self._drafter is None:
-            num_lookups = int(np.count_nonzero(decodes.num_draft)) if self._serving.looks_up else 0
-            return self._serving.cost.price(verify, num_lookups=num_lookups)
+            return self._serving.cost.price(verify, num_lookups=decodes.num_lookups)
         context = table.prompt_tokens[requests] + table.emitted[requests]
         passes = draft_passes(self._drafter, shape, decodes.num_draft, table.catch_up[requests], context, prompts)
         return self._serving.cost.price(verify, passes)
 
     def _commit_decodes(self, decodes: Decodes) -> list[int]:
-        requests, num_draft, num_nodes = decodes
+        requests, num_draft, num_nodes, _ = decodes
         if not len(requests):
             return []
         table = self._table
@@ -213,4 +220,6 @@ class Replica:
         for request in finished:
             self._pool.release(self._pool_tokens(request))
             self._speculator.release(request)
+            if self._lookups is not None:
+                self._lookups.release(request)
         return finished

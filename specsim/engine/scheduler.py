@@ -17,11 +17,19 @@ Ints = NDArray[np.int64]
 
 
 class Decodes(NamedTuple):
-    """The requests that verify in a step, for how many positions each has drafts, and how many draft tokens [B]."""
+    """The requests that verify in a step [B].
+
+    Attributes:
+        requests: who.
+        num_draft: for how many positions each has drafts.
+        num_nodes: how many draft tokens that is.
+        num_lookups: for how many of them drafts were looked up, with or without success; one number.
+    """
 
     requests: Ints
     num_draft: Ints
     num_nodes: Ints
+    num_lookups: int = 0
 
     @property
     def num_tokens(self) -> int:

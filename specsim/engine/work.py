@@ -38,7 +38,7 @@ def target_pass(table: RequestTable, shape: DraftShape, decodes: Decodes, prompt
     Logits are computed for every verified token and for the last token of each prompt that ends. A draft token attends
     to the context, to the drafts it follows and to itself; the entries of all draft tokens are read.
     """
-    requests, num_draft, num_nodes = decodes
+    requests, num_draft, num_nodes, _ = decodes
     context = table.prompt_tokens[requests] + table.emitted[requests]
     pairs = (1 + num_nodes) * context + shape.total_depth[num_draft]
     return Pass(
