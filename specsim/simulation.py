@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from specsim.costs.extrapolation import Extrapolation, extrapolation
 from specsim.costs.layers import Split
@@ -17,6 +18,7 @@ from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
 from specsim.costs.step import Pricing, StepCost
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.lookups import share_at_least
 from specsim.drafting.shape import DraftShape
 from specsim.drafting.stated import chain_source, draft_shape, tree_source
 from specsim.drafting.tree_acceptance import TreeAcceptance
@@ -107,7 +109,7 @@ class Simulation:
             cost=cost or self.step_cost(speculating),
             drafter=None if isinstance(drafter, NgramLookup) or not speculating else drafter,
             hands_on_all=self.hands_on_all,
-            share_at_least=np.ones(num_draft_tokens) if isinstance(drafter, NgramLookup) else None,
+            share_at_least=self.share_at_least(num_draft_tokens) if isinstance(drafter, NgramLookup) else None,
             policy=np.full(max_num_seqs + 1, num_draft_tokens),
             shape=shape,
             source=self.tree_source(num_draft_tokens) if tree else self.acceptance_source(num_draft_tokens),
@@ -149,6 +151,10 @@ class Simulation:
 
     def _distributions(self) -> np.random.Generator:
         return stream(self.inputs.scenario.seed, "distributions")
+
+    def share_at_least(self, num_draft_tokens: int) -> NDArray[np.float64]:
+        """Share of drafts of at least 1, 2, .. tokens where so many are asked for [num_draft_tokens]."""
+        return share_at_least(self.inputs.scenario.speculation.drafter, num_draft_tokens)
 
     def _make_step_cost(self, speculating: bool) -> StepCost:
         ideal, engine = self.inputs.scenario.deployment.ideal, self.inputs.engine

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from specsim.costs.extrapolation import Extrapolation
 from specsim.costs.memory import MemoryPlan
 from specsim.costs.step import StepTime
 from specsim.costs.usage import Usage, pass_usage, total
 from specsim.drafting.stated import draft_shape
 from specsim.errors import InputError, Problem
-from specsim.planner.expected import LENGTH_SAMPLE, mean_context, tokens_per_verify
-from specsim.planner.step_work import StepWork, step_work
+from specsim.planner.expected import LENGTH_SAMPLE, mean_context, tokens_per_round
+from specsim.planner.step_work import StepWork, step_works
 from specsim.schema.load import Inputs
 from specsim.simulation import Simulation
 
@@ -163,18 +165,18 @@ def _beyond_the_engine(inputs: Inputs, batch: int, num_draft_tokens: int, prompt
 
 
 def _step(simulation: Simulation, batch: int, num_draft_tokens: int, context: int, prompt_tokens: int) -> StepReport:
-    tokens = tokens_per_verify(simulation, num_draft_tokens)
+    tokens = tokens_per_round(simulation, num_draft_tokens)
     drafted, plain = (
-        step_work(simulation, batch, k, context, accepted=round(tokens - 1), prompt_tokens=prompt_tokens)
+        step_works(simulation, batch, k, context, accepted=round(tokens - 1), prompt_tokens=prompt_tokens)
         for k in (num_draft_tokens, 0)
     )
     cost = simulation.step_cost(num_draft_tokens > 0)
-    time, before = drafted.price(simulation), plain.price(simulation)
-    usage = _usage(simulation, drafted)
+    time, before = _mean_time(simulation, drafted), _mean_time(simulation, plain)
+    usage = total([_usage(simulation, work) for work in drafted]).scaled(1 / len(drafted))
     per_device = usage.scaled(1 / sum(time))
     bandwidth = simulation.inputs.device.memory.bandwidth
     parts = [(time.kv, time.launch, time.communication)]
-    parts += [(part.kv, part.launch, part.communication) for part in map(cost.draft_time, drafted.drafts)]
+    parts += [(part.kv, part.launch, part.communication) for part in map(cost.draft_time, drafted[0].drafts)]
     kv, launches, links = (sum(column) for column in zip(*parts, strict=True))
     waiting = (usage.streaming, kv, usage.computing, launches, links, time.host)
     return StepReport(
@@ -189,6 +191,11 @@ def _step(simulation: Simulation, batch: int, num_draft_tokens: int, context: in
         bytes_per_s=per_device.bytes,
         flops_per_s=per_device.operations,
     )
+
+
+def _mean_time(simulation: Simulation, works: Sequence[StepWork]) -> StepTime:
+    """Of steps that are equally likely."""
+    return StepTime(*np.mean([work.price(simulation) for work in works], axis=0).tolist())
 
 
 def _usage(simulation: Simulation, work: StepWork) -> Usage:

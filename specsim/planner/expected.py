@@ -13,7 +13,8 @@ import numpy as np
 
 from specsim.analysis.closed_form import expected_tokens_of
 from specsim.costs.linear import product_rates
-from specsim.planner.step_work import step_work
+from specsim.drafting.lookups import length_shares
+from specsim.planner.step_work import step_works
 from specsim.rng import stream
 from specsim.simulation import Simulation
 from specsim.verification import mean_tokens, mean_tree_tokens
@@ -49,14 +50,20 @@ def decode_step(simulation: Simulation, batch: int, num_draft_tokens: int, conte
         num_draft_tokens: draft tokens per verify, or levels of the tree.
         context: tokens of prompt and output so far per request.
     """
-    tokens = tokens_per_verify(simulation, num_draft_tokens)
-    work = step_work(simulation, batch, num_draft_tokens, context, accepted=round(tokens - 1))
-    return DecodeStep(sum(work.price(simulation)), batch * tokens)
+    tokens = tokens_per_round(simulation, num_draft_tokens)
+    works = step_works(simulation, batch, num_draft_tokens, context, accepted=round(tokens - 1))
+    return DecodeStep(float(np.mean([sum(work.price(simulation)) for work in works])), batch * tokens)
+
+
+def tokens_per_round(simulation: Simulation, num_draft_tokens: int) -> float:
+    """Mean tokens that a request receives in a step, with whatever drafts were found for it."""
+    shares = length_shares(simulation.share_at_least(num_draft_tokens))
+    return math.fsum(share * tokens_per_verify(simulation, k) for k, share in enumerate(shares.tolist()) if share)
 
 
 @lru_cache(maxsize=64)  # a curve asks for the same few at every batch
 def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
-    """Mean tokens per verify: the closed form of the stated acceptance, or for blocks and trees a mean over drafts."""
+    """Mean tokens per verify with so many drafts: the closed form of what is stated; of blocks and trees a mean."""
     speculation = simulation.inputs.scenario.speculation
     if speculation.rule == "tree" and num_draft_tokens:
         return _tokens_per_tree(simulation, num_draft_tokens)
@@ -92,7 +99,8 @@ def free_verify_batch(simulation: Simulation, num_draft_tokens: int) -> int | No
     """The largest batch whose verify keeps the matrix products streaming weights rather than computing.
 
     There arithmetic takes as long as reading the weights: batch · (K+1) = achieved FLOP/s ÷ achieved B/s for BF16, and
-    in another format times its bytes per weight over two. K are the draft tokens of a request: all nodes of a tree.
+    in another format times its bytes per weight over two. K are the draft tokens of a request: all nodes of a tree, and
+    the mean where drafts are looked up.
     None for a mixture of experts, where more tokens read more.
     """
     rates, operators = simulation.rates, simulation.target.operators
@@ -101,4 +109,5 @@ def free_verify_batch(simulation: Simulation, num_draft_tokens: int) -> int | No
     form = simulation.target.split.quantisation.mlp
     achieved = product_rates(form, rates)
     ridge = achieved.flops / achieved.bandwidth * (form.bytes_per_weight / 2)
-    return math.floor(ridge / (simulation.draft_shape(num_draft_tokens).max_nodes + 1))
+    shares = length_shares(simulation.share_at_least(num_draft_tokens))
+    return math.floor(ridge / (float(shares @ simulation.draft_shape(num_draft_tokens).num_nodes) + 1))

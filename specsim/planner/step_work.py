@@ -1,16 +1,23 @@
-"""The passes of one step in which every request has the same context."""
+"""The passes of steps in which every request has the same context."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from specsim.costs.step import StepTime
 from specsim.drafting.drafters import PromptWork, catch_up_tokens, draft_passes
+from specsim.drafting.lookups import drafts_of_batches
 from specsim.forward import Pass, attended
+from specsim.rng import stream
 from specsim.schema.speculation import NgramLookup
 from specsim.simulation import Simulation
+
+Ints = NDArray[np.int64]
+
+BATCH_SAMPLE = 64  # batches; each request's own share of drafts is then exact to 1 / 64 of a draft
 
 
 class StepWork(NamedTuple):
@@ -33,7 +40,7 @@ class StepWork(NamedTuple):
         return simulation.step_cost(self.speculating).price(self.target, self.drafts, self.num_lookups)
 
 
-def step_work(
+def step_works(
     simulation: Simulation,
     batch: int,
     num_draft_tokens: int,
@@ -41,8 +48,8 @@ def step_work(
     *,
     accepted: int,
     prompt_tokens: int = 0,
-) -> StepWork:
-    """The passes of a step.
+) -> tuple[StepWork, ...]:
+    """The passes of a step; where lookups may find nothing, of several that are equally likely.
 
     Args:
         simulation: whose drafter, and whose way of drafting.
@@ -55,33 +62,36 @@ def step_work(
     prompts = PromptWork()
     if prompt_tokens:
         prompts = PromptWork(prompt_tokens, 1, prompt_tokens, attended(prompt_tokens, prompt_tokens))
-    target = _target_pass(simulation, batch, num_draft_tokens, context, prompts)
+    wanted, contexts = np.full(batch, num_draft_tokens), np.full(batch, context)
+    target = _target_pass(simulation, wanted, context, prompts)
     drafter = simulation.inputs.scenario.speculation.drafter
     if num_draft_tokens == 0:
-        return StepWork(target)
+        return (StepWork(target),)
     if isinstance(drafter, NgramLookup):
-        return StepWork(target, num_lookups=batch, speculating=True)
-    wanted, contexts = np.full(batch, num_draft_tokens), np.full(batch, context)
+        rng = stream(simulation.inputs.scenario.seed, "expected lookups")
+        batches = drafts_of_batches(BATCH_SAMPLE, batch, simulation.share_at_least(num_draft_tokens), rng)
+        targets = [_target_pass(simulation, found, context, prompts) for found in batches]
+        return tuple(StepWork(target, num_lookups=batch, speculating=True) for target in targets)
     last = np.full(batch, accepted)
     shape = simulation.draft_shape(num_draft_tokens)
     verified = np.full(batch, shape.max_nodes + 1) if simulation.hands_on_all else None
     catch_up = catch_up_tokens(drafter, last, last == wanted, verified)
     passes = draft_passes(drafter, shape, wanted, catch_up, contexts, prompts)
-    return StepWork(target, tuple(passes), speculating=True)
+    return (StepWork(target, tuple(passes), speculating=True),)
 
 
-def _target_pass(simulation: Simulation, batch: int, num_draft_tokens: int, context: int, prompts: PromptWork) -> Pass:
-    """Each request's last token with its drafts, and the prompt chunk, which yields no logits yet."""
-    shape = simulation.draft_shape(num_draft_tokens)
-    queries = 1 + shape.max_nodes
-    reads, pairs = batch * (context + shape.max_nodes), queries * context + int(shape.total_depth[-1])
+def _target_pass(simulation: Simulation, num_draft: Ints, context: int, prompts: PromptWork) -> Pass:
+    """Each request's last token with its drafts [batch], and the prompt chunk, which yields no logits yet."""
+    shape = simulation.draft_shape(int(num_draft.max()))
+    num_nodes = shape.num_nodes[num_draft]
+    queries, reads = int((1 + num_nodes).sum()), context + num_nodes
     return Pass(
-        tokens=batch * queries + prompts.tokens,
-        logit_rows=batch * queries,
-        sequences=batch + prompts.sequences,
-        context_tokens=reads + prompts.context_tokens,
-        query_context=batch * pairs + prompts.query_context,
+        tokens=queries + prompts.tokens,
+        logit_rows=queries,
+        sequences=len(num_draft) + prompts.sequences,
+        context_tokens=int(reads.sum()) + prompts.context_tokens,
+        query_context=queries * context + int(shape.total_depth[num_draft].sum()) + prompts.query_context,
         prompt_query_context=prompts.query_context,
-        verify_context=reads if num_draft_tokens else 0,
+        verify_context=int(reads[num_nodes > 0].sum()),
         prompt_tokens=prompts.tokens,
     )

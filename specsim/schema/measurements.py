@@ -109,9 +109,10 @@ class Measurement(Setting):
     num_draft_tokens: Annotated[int, Field(ge=0, le=64)]
     """Draft tokens per verify (SGLang's num_draft_tokens less one); 0 for a row without speculation."""
     acceptance: Annotated[tuple[Share, ...], BeforeValidator(listed)] = ()
-    """Marginal acceptance per draft position by blanks: P(positions 1..i all accepted), what vLLM logs."""
+    """Marginal acceptance per draft position by blanks: P(positions 1..i all accepted), what vLLM logs. Of
+    steps that have a draft; which share of n-gram lookups finds one is said in use_drafter."""
     acceptance_length: Annotated[float, Field(ge=1)] | None = None
-    """Mean tokens per verify, the recovered or bonus token included."""
+    """Mean tokens per verify, the recovered or bonus token included; of steps that have a draft."""
     metric: Metric
     """What was measured; output_tokens_per_s is all output tokens over the wall time of the run."""
     baseline: Positive | None = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from specsim.schema.acceptance import Acceptance
-from specsim.schema.base import Count, Duration, Input, Number
+from specsim.schema.base import Count, Duration, Fraction, Input, Number
 from specsim.schema.engine import PassKind
 from specsim.schema.quantisation import WeightFormat
 from specsim.schema.tree import Tree
@@ -87,8 +88,7 @@ class BlockParallelHead(_Loaded):
 class NgramLookup(Input):
     """Drafts looked up in the text so far: vLLM's n-gram (prompt lookup) or suffix decoding. No model, no passes.
 
-    A draft of the policy's length is taken to be found at every step. Where the acceptance stated counts steps that
-    find nothing as ones that accept nothing, these are charged for the verifying that they would have been spared.
+    The acceptance stated is that of drafts that were found, as engines log it: steps without one are not in it.
     """
 
     kind: Literal["ngram"]
@@ -96,9 +96,31 @@ class NgramLookup(Input):
     """Host time of looking drafts up, for a step; measure it (docs/drafting.md has the one published figure, 0 us
     leaves it out)."""
     host_time_per_sequence: Duration
-    """Host time of looking drafts up, for each sequence of a step that drafts; likewise."""
+    """Host time of looking drafts up, for each sequence of a step that looks, whether or not it finds; likewise."""
+    found: Fraction = 1.0
+    """Share of lookups that find a draft; of the others the target verifies one token, as without speculation."""
+    matched_lengths: Annotated[tuple[Fraction, ...], Field(min_length=1)] | None = None
+    """Of the drafts found, the share that has at least 1, 2, .. tokens where the policy asks for as many; none has
+    more than are listed. Left out, every draft found is as long as the policy asks. Acceptance at a position is that of
+    the drafts that have it."""
     source: str = ""
-    """Where the times come from; printed with the result."""
+    """Where these figures come from; printed with the result."""
+
+    @model_validator(mode="after")
+    def _lengths_are_shares_of_what_is_found(self) -> NgramLookup:
+        lengths = self.matched_lengths or (1.0,)
+        if lengths[0] != 1:
+            raise ValueError(
+                f"every draft found has at least one token, so matched_lengths begin with 1, not {lengths[0]}; "
+                "write in 'found' how many lookups find one"
+            )
+        for i, (shorter, longer) in enumerate(pairwise(lengths), start=2):
+            if longer > shorter:
+                raise ValueError(
+                    f"matched_lengths cannot rise from {shorter} to {longer} at {i} tokens: they are shares of drafts "
+                    "of at least so many tokens; correct them"
+                )
+        return self
 
 
 ModelDrafter = DraftModel | EagleHead | MTPLayers | MedusaHeads | BlockParallelHead

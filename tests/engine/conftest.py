@@ -9,6 +9,7 @@ from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.shape import chain, tree
 from specsim.drafting.tree_acceptance import TreeAcceptance
+from specsim.engine.lookups import Lookups
 from specsim.engine.replica import Serving
 from specsim.engine.speculator import Speculator
 from specsim.engine.tree_speculator import TreeSpeculator
@@ -67,33 +68,31 @@ def make_serving(
     kv_tokens=1_000_000,
     decode_only=False,
     drafter=EAGLE3,
-    looks_up=False,
+    at_least=None,
     rule="token",
     children=CHILDREN,
     seed=1,
     replication=0,
     cost=None,
 ) -> Serving:
-    """How a replica serves; drafts are as long as the profile unless a policy says otherwise."""
+    """How a replica serves; drafts are as long as the profile unless a policy says otherwise.
+
+    With at_least they are looked up, and that is the share of lookups that yield at least 1, 2, .. of them.
+    """
     longest = len(conditional)
     shape = tree(children[:longest]) if rule.startswith("tree") else chain(longest)
-    speculator = make_speculator(
-        shape,
-        conditional,
-        rule,
-        seed=seed,
-        replication=replication,
-        num_slots=min(max_num_seqs, len(lengths.prompt)),
-        num_positions=int(lengths.output.max()) + longest,
-    )
+    streams = {"seed": seed, "replication": replication, "num_slots": min(max_num_seqs, len(lengths.prompt))}
+    num_positions = int(lengths.output.max())
+    speculator = make_speculator(shape, conditional, rule, **streams, num_positions=num_positions + longest)
+    lookups = None if at_least is None else Lookups(np.array(at_least), **streams, num_positions=num_positions)
     return Serving(
         max_num_seqs=max_num_seqs,
         max_num_batched_tokens=max_num_batched_tokens,
         kv_tokens=kv_tokens,
         decode_only=decode_only,
         cost=cost or PlainCost(),
-        drafter=drafter if longest else None,
-        looks_up=looks_up,
+        drafter=drafter if longest and lookups is None else None,
+        lookups=lookups,
         policy=policy or Static(longest),
         shape=shape,
         speculator=speculator,

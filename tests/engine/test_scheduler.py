@@ -44,7 +44,7 @@ def fitted(requests, num_draft, budget, shape):
 
 
 def rows(decodes):
-    return list(zip(*(column.tolist() for column in decodes), strict=True))
+    return list(zip(*(column.tolist() for column in decodes[:3]), strict=True))
 
 
 @pytest.mark.parametrize("shape", [chain(5), TREE], ids=["chain", "tree"])

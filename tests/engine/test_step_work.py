@@ -126,7 +126,7 @@ def test_drafts_that_are_looked_up_cost_no_pass_but_a_look_for_each_request_that
     serving, lengths, ragged_policy
 ):
     pairs = lengths((30, 20), (5, 31), (17, 26))
-    how = serving(pairs, policy=ragged_policy(3), rule="token argmax", drafter=None, looks_up=True)
+    how = serving(pairs, policy=ragged_policy(3), rule="token argmax", at_least=(1.0, 1.0, 1.0))
     rounds = serve_closed_loop(how, pairs, 3).rounds
     assert all(drafts == [] for _, drafts in how.cost.asked)
     drafting = np.bincount(rounds.step, rounds.num_draft > 0, minlength=len(how.cost.asked))

@@ -120,6 +120,10 @@ CASES = {
     "speculation.drafter[ngram].host_time_per_sequence": Case(
         ("speculation.drafter.host_time_per_sequence=2 ms",), base=(NGRAM,)
     ),
+    "speculation.drafter[ngram].found": Case(("speculation.drafter.found=0.5",), base=(NGRAM,)),
+    "speculation.drafter[ngram].matched_lengths": Case(
+        ("speculation.drafter.matched_lengths=[1, 0.5]",), base=(NGRAM,)
+    ),
     "speculation.drafts": Case(("speculation.drafts=argmax",), base=(CONSTANT,)),
     "speculation.verifier": Case(("speculation.verifier=block",), base=(CONSTANT,)),
     "speculation.tree.branching": Case(("speculation.tree.branching=[2, 1, 1, 1, 1]",), TREE),
