@@ -74,7 +74,8 @@ class PassCost:
     def price(self, work: Pass) -> PassTime:
         """Seconds of one pass by part; a pass without tokens takes no time."""
         if work.corrected_rows:
-            return PassTime(*self._by_corrected_rows[work.corrected_rows], 0.0)
+            weights, compute, launch = self._by_corrected_rows[work.corrected_rows]
+            return PassTime(weights, 0.0, compute, launch, 0.0)
         weights, compute, launch, communication = self._by_tokens[work.tokens]
         head_weights, head_compute, head_launch = self._by_logit_rows[work.logit_rows]
         fusion_weights, fusion_compute, fusion_launch = self._by_fused_tokens[work.fused_tokens]
@@ -123,8 +124,8 @@ def _token_seconds(
 
 def _correction_seconds(
     shape: ForwardShape, rates: Rates, products: ProductTime, rows: Ints
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Of shifting the logits of one position of a block: (weights, kv, compute, launch).
+) -> tuple[Floats, Floats, Floats]:
+    """Of shifting the logits of one position of a block: (weights, compute, launch).
 
     Three kernels beside the product: the embedding is looked up, the shift is added to the logits, and a token is drawn
     from their sum; the last two read three rows of logits and write one.
@@ -133,7 +134,7 @@ def _correction_seconds(
     if not rates.weight_traffic_only:
         drawn = sum(product.outputs for product in shape.correction)
         weights = weights + 4 * BYTES_PER_ELEMENT * drawn * rows / rates.linear_bandwidth
-    return weights, np.zeros(rows.shape), compute, launch + CORRECTION_KERNELS * rates.kernel_launch * (rows > 0)
+    return weights, compute, launch + CORRECTION_KERNELS * rates.kernel_launch * (rows > 0)
 
 
 def _exchange(shape: ForwardShape, device: Device, tokens: Ints) -> Floats:
