@@ -5,7 +5,8 @@
 needs the extra ``operators``. Matrix products: weights of 32 MB and more, at most 1025 rows; where activations are
 quantised 4,096 outputs and more and at most 16,384 inputs, since their kernels do not share a sum over inputs among
 processors, so that few outputs leave most of the device idle (errors of -20 to -70 % there). Decode attention: KV of
-50 MB and more, heads of at most 256; prefill attention: more than 1,025 tokens, the same heads. Shapes fall into five parts (``specsim.planner.operators.folds``). The figures
+50 MB and more, heads of at most 256; prefill attention: more than 1,025 tokens, the same heads; routed experts:
+balanced routing. Shapes fall into five parts (``specsim.planner.operators.folds``). The figures
 printed are fitted to parts 1 to 4; "held out" is part 0. "crossed" is five such fits, each judged on the part that it
 left out, so that every shape counts once: a fifth of the shapes alone is a noisy judge.
 """
@@ -166,7 +167,9 @@ def experts(folder, name: str) -> None:
         if rows.empty:
             continue
 
-        def seconds(figures, table=table._replace(rows=rows)):
+        table = table._replace(rows=rows)
+
+        def seconds(figures, table=table):
             found = priced(table, device.model_copy(update={"grouped_products": figures[0]}))
             return found["predicted"].to_numpy()
 

@@ -69,8 +69,7 @@ class PassForm(NamedTuple):
 
     Attributes:
         by_tokens: weights, compute, launch, communication [rows, 4].
-        by_logit_rows, by_fused_tokens: weights, compute, launch [rows, 3].
-        by_corrected_rows: weights, kv, compute, launch [rows, 4].
+        by_logit_rows, by_fused_tokens, by_corrected_rows: weights, compute, launch [rows, 3].
         attention: the rest.
     """
 
@@ -180,9 +179,9 @@ def _price_target(form: StepForm, row: Ints, mode: int, parts: Floats) -> None:
 def price_pass(form: PassForm, row: Ints, parts: Floats) -> None:
     """Seconds of one pass by part, written to the first five of ``parts``; a pass without tokens takes no time."""
     if row[CORRECTED_ROWS] > 0:
-        for part in range(4):
-            parts[part] = form.by_corrected_rows[row[CORRECTED_ROWS], part]
-        parts[COMMUNICATION] = 0.0
+        corrected = form.by_corrected_rows[row[CORRECTED_ROWS]]
+        parts[WEIGHTS], parts[COMPUTE], parts[LAUNCH] = corrected[0], corrected[1], corrected[2]
+        parts[KV], parts[COMMUNICATION] = 0.0, 0.0
         return
     layers, head = form.by_tokens[row[TOKENS]], form.by_logit_rows[row[LOGIT_ROWS]]
     fusion = form.by_fused_tokens[row[FUSED_TOKENS]]
@@ -239,7 +238,7 @@ def _read(form: AttentionForm, seconds: float, blocks: float, layers: float) -> 
 def empty_pass() -> PassForm:
     """The form of passes that take no time."""
     attention = AttentionForm(*[0.0] * 14, windows=np.zeros((0, 5)))
-    return PassForm(np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 4)), attention)
+    return PassForm(np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), attention)
 
 
 def empty_step() -> StepForm:

@@ -123,8 +123,8 @@ def _token_seconds(
 
 def _correction_seconds(
     shape: ForwardShape, rates: Rates, products: ProductTime, rows: Ints
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Of shifting the logits of one position of a block: (weights, kv, compute, launch).
+) -> tuple[Floats, Floats, Floats]:
+    """Of shifting the logits of one position of a block: (weights, compute, launch).
 
     Three kernels beside the product: the embedding is looked up, the shift is added to the logits, and a token is drawn
     from their sum; the last two read three rows of logits and write one.
@@ -133,7 +133,7 @@ def _correction_seconds(
     if not rates.weight_traffic_only:
         drawn = sum(product.outputs for product in shape.correction)
         weights = weights + 4 * BYTES_PER_ELEMENT * drawn * rows / rates.linear_bandwidth
-    return weights, np.zeros(rows.shape), compute, launch + CORRECTION_KERNELS * rates.kernel_launch * (rows > 0)
+    return weights, compute, launch + CORRECTION_KERNELS * rates.kernel_launch * (rows > 0)
 
 
 def _exchange(shape: ForwardShape, device: Device, tokens: Ints) -> Floats:
