@@ -126,7 +126,9 @@ def price_step(form: StepForm, passes: Ints, num_passes: int, num_lookups: int, 
             seconds += each[part]
         draft += seconds
     parts[DRAFT] = draft
-    num_drafts = num_passes - 1
+    num_drafts = 0  # corrections of a block belong to its pass
+    for i in range(1, num_passes):
+        num_drafts += passes[i, CORRECTED_ROWS] == 0
     parts[HOST] = (
         form.per_step
         + form.per_sequence * passes[0, SEQUENCES]

@@ -140,7 +140,7 @@ def fill_passes(form: DrafterForm, num_draft: Ints, catch_up: Ints, context: Int
     if form.runs == WHOLE_BLOCK:
         # every token of the block sees the whole context and the whole block; tokens that the target has computed,
         # prompts among them, only become keys and values
-        reads += prompts[2] + form.block * wanting
+        reads += form.block * wanting
         _write(passes[0], form.block * wanting, rows, wanting, reads, form.block * reads)
         passes[0, FUSED_TOKENS] = tokens
         return 1 + (_fill_corrections(num_draft, longest, passes) if form.corrects else 0)
