@@ -64,10 +64,7 @@ def _add(a: Words, number: np.uint64) -> None:
 @kernel
 def _mix(a: Words, b: Words, rotation: np.uint64) -> None:
     a += b
-    overflow = b >> (_BITS - rotation)
-    b <<= rotation
-    b |= overflow
-    b ^= a
+    np.bitwise_xor((b << rotation) | (b >> (_BITS - rotation)), a, b)
 
 
 @kernel

@@ -84,6 +84,7 @@ class StepForm(NamedTuple):
     """A step: passes of target and drafter, and the host.
 
     Attributes:
+        rows: the most that any table has room for.
         target, drafter: their passes; without a drafter the target's stand in and are not asked for.
         per_step, per_sequence, per_verified_row, per_draft_pass, per_lookup_step, per_lookup: host times [s].
         idle: host time of a step in which a drafter is loaded and drafts nothing [s].
@@ -91,6 +92,7 @@ class StepForm(NamedTuple):
         eager, piecewise: host time to launch all layers' kernels, or those between graphs [s].
     """
 
+    rows: int
     target: PassForm
     drafter: PassForm
     per_step: float
@@ -245,4 +247,4 @@ def empty_pass() -> PassForm:
 
 def empty_step() -> StepForm:
     """The form of steps that are priced by something else."""
-    return StepForm(empty_pass(), empty_pass(), *[0.0] * 7, np.zeros(0, np.int64), 0.0, 0.0)
+    return StepForm(0, empty_pass(), empty_pass(), *[0.0] * 7, np.zeros(0, np.int64), 0.0, 0.0)

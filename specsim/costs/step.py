@@ -97,7 +97,7 @@ class StepCost:
         """The lowered form, with tables for up to so many rows in a pass."""
         rows = max(rows, self._graphs.sizes[-1] if self._graphs else 0)
         target = self._target.form(rows)
-        return StepForm(target=target, drafter=self._drafter.form(rows) if self._drafter else target, **self._host)
+        return StepForm(rows=rows, target=target, drafter=self._drafter.form(rows) if self._drafter else target, **self._host)
 
     def launched(self, work: Pass) -> Pass:
         """The target's pass as it is launched: padded to the graph that replays it."""

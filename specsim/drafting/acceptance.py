@@ -102,6 +102,7 @@ class PositionAcceptance:
             longest=len(self._q),
             sampled=self._sampled,
             draft_cdf=self._draft_cdf,
+            guide=(self._draft_cdf[:, None, :] <= np.arange(self._vocabulary)[:, None] / self._vocabulary).sum(axis=2),
             choice=self._choice,
             conditional=self._conditional,
             q=self._q if self._sampled else self._q[:0],

@@ -17,7 +17,9 @@ class ChainRows(NamedTuple):
     Attributes:
         longest: K.
         sampled: whether drafts are drawn from q; otherwise they are its most likely tokens.
-        draft_cdf: running sums of q [C·K, V].
+        draft_cdf: running sums of q, the last of a row 1 [C·K, V].
+        guide: the first token whose running sum exceeds x / V, for x from 0 to V - 1 [C·K, V] (Chen and Asau, "On
+            generating random variates from an empirical distribution", 1974).
         choice: the most likely token of q [C·K].
         conditional: the acceptance stated [C·K].
         q: [C·K, V]; [0, V] where drafts are not drawn.
@@ -28,6 +30,7 @@ class ChainRows(NamedTuple):
     longest: int
     sampled: bool
     draft_cdf: Floats
+    guide: Ints
     choice: Ints
     conditional: Floats
     q: Floats

@@ -122,7 +122,7 @@ def advance(replica: Replica, requests: Requests, serving: Serving, log: Log, ho
             passes = replica.passes[: count[PASSES]]
             if serving.prices_outside:
                 return PRICE
-            if most_rows(passes) >= len(serving.costs.target.by_tokens):
+            if most_rows(passes) > serving.costs.rows:
                 return TABLES_SHORT
             price_step(serving.costs, passes, len(passes), count[LOOKUPS], AS_CAPTURED, replica.parts)
             count[PHASE] = PRICED
@@ -175,7 +175,7 @@ def _answer(replica: Replica, think: Floats) -> None:
     """The clients of those who have finished send again, until all requests are sent."""
     count, sent_at = replica.count, replica.sent.at
     for _ in range(count[FINISHED]):
-        if count[SENT] == len(think):
+        if count[SENT] >= len(think):
             return
         at, place = replica.time[NOW] + think[count[SENT]], count[SENT]
         while place > count[RECEIVED] and sent_at[place - 1] > at:

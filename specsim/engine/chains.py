@@ -43,8 +43,9 @@ def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: i
             else:
                 drafting, accept[b, i] = lanes[slot, LANE_DRAFT, place + i, 0], lanes[slot, LANE_ACCEPT, place + i, 0]
             row, token = domain * longest + i, 0
-            if rows.sampled:  # by inverse CDF
-                while token < V - 1 and not draft_cdf[row, token] > drafting:
+            if rows.sampled:  # by inverse CDF, searched from where the guide says
+                token = rows.guide[row, int(drafting * V)]
+                while not draft_cdf[row, token] > drafting:
                     token += 1
                 q_row[b, i] = row
             else:

@@ -149,5 +149,5 @@ class Server:
         self.replica.count[PHASE] = VERIFIED
 
     def _lengthen(self) -> None:
-        rows = 2 * len(self._serving.costs.target.by_tokens)
-        self._serving = self._serving._replace(costs=cost_form(self._setup.cost, rows))
+        costs = cost_form(self._setup.cost, 2 * self._serving.costs.rows)
+        self._serving = self._serving._replace(costs=costs)
