@@ -49,7 +49,8 @@ class StepRecords:
         num_draft_tokens: draft tokens verified in this step.
         num_running: requests admitted and not finished when the step began.
         num_waiting: requests sent but not yet admitted when the step began.
-        kv_tokens: KV-cache tokens reserved when the step began.
+        kv_tokens: KV-cache tokens that are held, once the step's own have room.
+        num_emitted: output tokens that requests received when the step ended.
     """
 
     start: Floats
@@ -61,6 +62,7 @@ class StepRecords:
     num_running: Ints
     num_waiting: Ints
     kv_tokens: Ints
+    num_emitted: Ints
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,34 @@ class RoundRecords:
 
 
 @dataclass(frozen=True)
+class RoundTally:
+    """Rounds counted: what is left of them where there are too many to keep.
+
+    Attributes:
+        num_draft, num_nodes, num_accepted, num_emitted: kinds of verifies, as in RoundRecords [kinds].
+        free: whether the output could not end within such a round, whatever the verifier said [kinds].
+        count: how many there were [kinds].
+        gap: times between successive chunks of output of a request, each within 0.25 % [s]; ascending [gaps].
+        gap_count: how many there were [gaps].
+        gap_sum: of all of them [s].
+    """
+
+    num_draft: Ints
+    num_nodes: Ints
+    num_accepted: Ints
+    num_emitted: Ints
+    free: Bools
+    count: Ints
+    gap: Floats
+    gap_count: Ints
+    gap_sum: float
+
+
+@dataclass(frozen=True)
 class RunRecords:
-    """Everything one simulated or measured run leaves behind."""
+    """Everything one simulated or measured run leaves behind: each round, or their tally where they were not kept."""
 
     requests: RequestRecords
     steps: StepRecords
-    rounds: RoundRecords
+    rounds: RoundRecords | None
+    tally: RoundTally | None = None

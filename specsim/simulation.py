@@ -81,6 +81,7 @@ class Simulation:
         num_requests: int,
         replication: int,
         cost: Pricing | None = None,
+        keep_rounds: bool = True,
     ) -> RunRecords:
         """Simulate one run; the same arguments give the same records, byte for byte.
 
@@ -90,6 +91,7 @@ class Simulation:
             num_requests: how many requests are sent.
             replication: names the streams of lengths, arrivals and luck; equal numbers are paired.
             cost: prices steps in place of ``step_cost``.
+            keep_rounds: whether every round is recorded, or their tally alone.
 
         Raises:
             InfeasibleError: when a request could never be served.
@@ -117,6 +119,7 @@ class Simulation:
             seed=scenario.seed,
             replication=replication,
             pool_tokens=memory.room(shape.max_nodes),
+            keep_rounds=keep_rounds,
         )
         if isinstance(load, ClosedLoop):
             return serve_closed_loop(setup, lengths, load.concurrency)

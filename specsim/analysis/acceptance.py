@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.records import RequestRecords, RoundRecords
+from specsim.records import RequestRecords, RoundRecords, RoundTally
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -43,20 +45,30 @@ class AcceptanceSummary:
 
 def acceptance(requests: RequestRecords, rounds: RoundRecords) -> AcceptanceSummary:
     """Acceptance of one run from its rounds."""
+    columns = (rounds.num_draft, rounds.num_nodes, rounds.num_accepted, rounds.num_emitted)
     verify = (rounds.num_draft > 0) & ~rounds.from_prompt
-    free = verify & untouched(requests, rounds)
-    drafted, nodes, accepted, emitted = (
-        counts[verify] for counts in (rounds.num_draft, rounds.num_nodes, rounds.num_accepted, rounds.num_emitted)
-    )
-    reached, passed = _by_position(drafted, accepted)
+    kinds = np.stack([*columns, untouched(requests, rounds)])[:, verify]
+    return _summary(*kinds[:4], kinds[4] > 0, np.ones(kinds.shape[1], dtype=np.int64))
+
+
+def tallied_acceptance(tally: RoundTally) -> AcceptanceSummary:
+    """Acceptance of one run from the tally of its rounds."""
+    columns = (tally.num_draft, tally.num_nodes, tally.num_accepted, tally.num_emitted, tally.free, tally.count)
+    return _summary(*(column[tally.num_draft > 0] for column in columns))
+
+
+def _summary(drafted: Ints, nodes: Ints, accepted: Ints, emitted: Ints, free: Bools, count: Ints) -> AcceptanceSummary:
+    """Of kinds of verifies, and how many there were of each [kinds]."""
+    reached, passed = _by_position(drafted, accepted, count)
+    verifies, untouched_verifies = int(count.sum()), int(count[free].sum())
     return AcceptanceSummary(
-        verifies=drafted.size,
-        acceptance_length=_ratio(emitted.sum(), drafted.size),
-        untouched_verifies=int(free.sum()),
-        untouched_acceptance_length=_ratio(rounds.num_emitted[free].sum(), free.sum()),
-        marginal=passed / max(drafted.size, 1),
+        verifies=verifies,
+        acceptance_length=_ratio((emitted * count).sum(), verifies),
+        untouched_verifies=untouched_verifies,
+        untouched_acceptance_length=_ratio((emitted * count)[free].sum(), untouched_verifies),
+        marginal=passed / max(verifies, 1),
         conditional=np.divide(passed, reached, out=np.full(passed.shape, np.nan), where=reached > 0),
-        wasted_draft_fraction=_ratio((nodes - np.minimum(accepted, emitted)).sum(), nodes.sum()),
+        wasted_draft_fraction=_ratio(((nodes - np.minimum(accepted, emitted)) * count).sum(), (nodes * count).sum()),
     )
 
 
@@ -78,11 +90,11 @@ def untouched(requests: RequestRecords, rounds: RoundRecords) -> NDArray[np.bool
     return np.asarray(left > longest)
 
 
-def _by_position(drafted: NDArray[np.int64], accepted: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _by_position(drafted: Ints, accepted: Ints, count: Ints) -> tuple[Floats, Floats]:
     """[K] verifies that drafted position i and accepted all before it, and of those the ones that accepted it."""
     positions = np.arange(1, drafted.max(initial=0) + 1)[:, None]
-    reached = ((accepted >= positions - 1) & (drafted >= positions)).sum(axis=1)
-    return reached.astype(np.float64), (accepted >= positions).sum(axis=1).astype(np.float64)
+    reached = ((accepted >= positions - 1) & (drafted >= positions)) @ count
+    return reached.astype(np.float64), ((accepted >= positions) @ count).astype(np.float64)
 
 
 def _ratio(numerator: float, denominator: float) -> float:

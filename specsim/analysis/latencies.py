@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.records import RequestRecords, RunRecords
+from specsim.records import RequestRecords, RoundRecords, RoundTally, StepRecords
 
 Floats = NDArray[np.float64]
 
@@ -55,16 +55,26 @@ def e2e(requests: RequestRecords) -> Floats:
     return requests.finish - requests.arrival
 
 
-def itl(records: RunRecords) -> Floats:
+def itl(steps: StepRecords, rounds: RoundRecords) -> Floats:
     """Times between successive chunks of output of the same request [s], one per round after a request's first.
 
     A verify that emits several tokens makes one chunk, as a streaming client sees it; their mean therefore exceeds TPOT
     when speculation is on.
     """
-    order = np.argsort(records.rounds.request, kind="stable")
-    request = records.rounds.request[order]
-    ready = records.steps.end[records.rounds.step[order]]
+    order = np.argsort(rounds.request, kind="stable")
+    request = rounds.request[order]
+    ready = steps.end[rounds.step[order]]
     return np.asarray(np.diff(ready)[request[1:] == request[:-1]])
+
+
+def tallied_itl(tally: RoundTally) -> LatencySummary:
+    """The summary of ``itl`` from a tally: the mean exact, percentiles within 0.25 %."""
+    number = int(tally.gap_count.sum())
+    if number == 0:
+        return LatencySummary(math.nan, math.nan, math.nan, math.nan, 0)
+    below = np.cumsum(tally.gap_count)
+    p50, p90, p99 = (float(tally.gap[np.searchsorted(below, share * number)]) for share in (0.5, 0.9, 0.99))
+    return LatencySummary(tally.gap_sum / number, p50, p90, p99, number)
 
 
 def summarise_latency(values: Floats) -> LatencySummary:

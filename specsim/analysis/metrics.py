@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.analysis.acceptance import AcceptanceSummary, acceptance
-from specsim.analysis.latencies import LatencySummary, e2e, itl, summarise_latency, tpot, ttft
-from specsim.records import PARTS, RequestRecords, RunRecords, StepRecords
+from specsim.analysis.acceptance import AcceptanceSummary, acceptance, tallied_acceptance
+from specsim.analysis.latencies import LatencySummary, e2e, itl, summarise_latency, tallied_itl, tpot, ttft
+from specsim.records import PARTS, RequestRecords, RoundTally, RunRecords, StepRecords
 
 Window = tuple[float, float]
 """From, to [s]: what happened after the first and up to the second."""
@@ -66,10 +66,28 @@ def summarise(records: RunRecords, window: Window | None = None) -> RunMetrics:
         part_shares=dict(zip(PARTS, (steps.parts.sum(axis=0) / busy).tolist(), strict=True)),
         ttft=summarise_latency(ttft(requests)),
         tpot=summarise_latency(tpot(requests)),
-        itl=summarise_latency(itl(records)),
+        itl=_itl(records),
         e2e=summarise_latency(e2e(requests)),
-        acceptance=acceptance(requests, records.rounds),
+        acceptance=_acceptance(records),
     )
+
+
+def _itl(records: RunRecords) -> LatencySummary:
+    if records.rounds is None:
+        return tallied_itl(_tally(records))
+    return summarise_latency(itl(records.steps, records.rounds))
+
+
+def _acceptance(records: RunRecords) -> AcceptanceSummary:
+    if records.rounds is None:
+        return tallied_acceptance(_tally(records))
+    return acceptance(records.requests, records.rounds)
+
+
+def _tally(records: RunRecords) -> RoundTally:
+    if records.tally is None:
+        raise ValueError("records without rounds come with their tally")
+    return records.tally
 
 
 def output_tokens_per_s(records: RunRecords, window: Window) -> float:
@@ -78,8 +96,7 @@ def output_tokens_per_s(records: RunRecords, window: Window) -> float:
     Tokens count when they are ready, not while they are worked on, so each end of a window misplaces at most the tokens
     of one step.
     """
-    ready = records.steps.end[records.rounds.step]
-    emitted = records.rounds.num_emitted[_within(ready, window)]
+    emitted = records.steps.num_emitted[_within(records.steps.end, window)]
     return float(emitted.sum() / (window[1] - window[0]))
 
 

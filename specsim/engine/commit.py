@@ -5,6 +5,7 @@ from __future__ import annotations
 from specsim.drafting.passes import DrafterForm, tokens_to_take_in
 from specsim.engine.limits import Limits
 from specsim.engine.log import (
+    NUM_EMITTED,
     ROUND_ACCEPTED,
     ROUND_DRAFT,
     ROUND_EMITTED,
@@ -12,63 +13,83 @@ from specsim.engine.log import (
     ROUND_NODES,
     ROUND_REQUEST,
     ROUND_STEP,
-    Int32s,
     Log,
+    gap_class,
 )
 from specsim.engine.places import look_ahead, vacate
-from specsim.engine.state import CHUNKS, DECODES, FINISHED, NOW, ROUNDS, RUNNING, STEPS, Ints, Replica, Requests, Words
+from specsim.engine.state import CHUNKS, DECODES, FINISHED, NOW, ROUNDS, RUNNING, STEPS, Replica, Requests, Words
 from specsim.kernels import kernel
 
 
 @kernel
 def commit(replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm, key: Words, log: Log) -> None:
     """Hand out what the step yields: the decodes' verified tokens, and a token to each prompt that is complete."""
-    _commit_decodes(replica, requests, limits, drafter, log.rounds)
-    for i in range(replica.count[CHUNKS]):
-        request = replica.seats.chunks[i]
-        requests.left[request] -= replica.seats.chunk_tokens[i]
-        if requests.left[request] == 0:
-            if requests.emitted[request] == 0:
-                requests.first_token[request] = replica.time[NOW]
-            requests.emitted[request] += 1
-            _write_first_token(log.rounds, replica.count, request)
+    tokens = _commit_decodes(replica, requests, limits, drafter, log)
+    tokens += _commit_chunks(replica, requests, log)
+    log.counts[replica.count[STEPS], NUM_EMITTED] = tokens
     _close_up(replica, requests, len(limits.num_nodes), key)
 
 
 @kernel
-def _commit_decodes(
-    replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm, rounds: Int32s
-) -> None:
-    """Tokens for those that verified, and what their drafter lacks."""
+def _commit_decodes(replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm, log: Log) -> int:
+    """Tokens for those that verified, and what their drafter lacks; returns how many tokens."""
     emitted, output_tokens, catch_up = requests.emitted, requests.output_tokens, requests.catch_up
+    first_token, last_token, now = requests.first_token, requests.last_token, replica.time[NOW]
     takes_in, num_nodes, row, step = drafter.takes_in, limits.num_nodes, replica.count[ROUNDS], replica.count[STEPS]
     decodes, all_out, lengths = replica.seats.decodes, replica.seats.num_out, replica.seats.num_draft
-    last_is_new = replica.seats.last_is_new
+    last_is_new, rounds, tally, gaps = replica.seats.last_is_new, log.rounds, log.tally, log.gaps
+    longest, total, gap_sum = len(num_nodes) - 1, 0, 0.0
     for b in range(replica.count[DECODES]):
         request, num_out, num_draft = decodes[b], all_out[b], lengths[b]
-        received, nodes = min(num_out, output_tokens[request] - emitted[request]), num_nodes[num_draft]
+        lacking, nodes = output_tokens[request] - emitted[request], num_nodes[num_draft]
+        received = min(num_out, lacking)
         if num_draft > 0:
             catch_up[request] = 0  # a drafter that sat out still lacks what it lacked before
         catch_up[request] += tokens_to_take_in(takes_in, num_out - 1, last_is_new[b] > 0, nodes + 1)
         if emitted[request] == 0:
-            requests.first_token[request] = replica.time[NOW]
+            first_token[request] = now
+        else:
+            gap_sum += now - last_token[request]
+            gaps[gap_class(now - last_token[request])] += 1
+        last_token[request] = now
         emitted[request] += received
-        rounds[row, ROUND_STEP], rounds[row, ROUND_REQUEST] = step, request
-        rounds[row, ROUND_DRAFT], rounds[row, ROUND_NODES] = num_draft, nodes
-        rounds[row, ROUND_ACCEPTED], rounds[row, ROUND_EMITTED] = num_out - 1, received
-        rounds[row, ROUND_FROM_PROMPT] = 0
-        row += 1
+        total += received
+        tally[num_draft, num_out, received, 1 if lacking > longest else 0] += 1
+        if log.keep_rounds:
+            rounds[row, ROUND_STEP], rounds[row, ROUND_REQUEST] = step, request
+            rounds[row, ROUND_DRAFT], rounds[row, ROUND_NODES] = num_draft, nodes
+            rounds[row, ROUND_ACCEPTED], rounds[row, ROUND_EMITTED] = num_out - 1, received
+            rounds[row, ROUND_FROM_PROMPT] = 0
+            row += 1
     replica.count[ROUNDS] = row
+    log.gap_sum[0] += gap_sum
+    return total
 
 
 @kernel
-def _write_first_token(rounds: Int32s, count: Ints, request: int) -> None:
-    """The round of a prompt that is complete."""
-    row = count[ROUNDS]
-    rounds[row] = 0
-    rounds[row, ROUND_STEP], rounds[row, ROUND_REQUEST] = count[STEPS], request
-    rounds[row, ROUND_EMITTED], rounds[row, ROUND_FROM_PROMPT] = 1, 1
-    count[ROUNDS] += 1
+def _commit_chunks(replica: Replica, requests: Requests, log: Log) -> int:
+    """A token for each prompt that is complete, or complete again; returns how many."""
+    tokens, count, now = 0, replica.count, replica.time[NOW]
+    for i in range(count[CHUNKS]):
+        request = replica.seats.chunks[i]
+        requests.left[request] -= replica.seats.chunk_tokens[i]
+        if requests.left[request] > 0:
+            continue
+        if requests.emitted[request] == 0:
+            requests.first_token[request] = now
+        else:
+            log.gap_sum[0] += now - requests.last_token[request]
+            log.gaps[gap_class(now - requests.last_token[request])] += 1
+        requests.last_token[request] = now
+        requests.emitted[request] += 1
+        tokens += 1
+        if log.keep_rounds:
+            row = count[ROUNDS]
+            log.rounds[row] = 0
+            log.rounds[row, ROUND_STEP], log.rounds[row, ROUND_REQUEST] = count[STEPS], request
+            log.rounds[row, ROUND_EMITTED], log.rounds[row, ROUND_FROM_PROMPT] = 1, 1
+            count[ROUNDS] += 1
+    return tokens
 
 
 @kernel

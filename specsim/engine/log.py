@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -23,10 +24,15 @@ from specsim.engine.state import (
 )
 from specsim.forward import PROMPT_TOKENS, TOKENS
 from specsim.kernels import kernel
+from specsim.records import PARTS
 
 Int32s = NDArray[np.int32]
 
-NUM_STEP_COUNTS, NUM_ROUND_COLUMNS = 6, 7
+NUM_STEP_COUNTS, NUM_ROUND_COLUMNS = 7, 7
+NUM_EMITTED = 6  # of the counts of a step
+SHORTEST_GAP, GAP_RATIO, NUM_GAPS = 1e-7, 1.005, 6144
+"""Gaps between chunks are counted in classes [s]: from the shortest on, each so many times the one before; the last
+class begins beyond 10^6 s."""
 ROUND_STEP, ROUND_REQUEST, ROUND_DRAFT, ROUND_NODES, ROUND_ACCEPTED, ROUND_EMITTED, ROUND_FROM_PROMPT = range(7)
 
 
@@ -38,21 +44,33 @@ class Log(NamedTuple):
         parts: seconds by part.
         counts: of steps, as ``records.StepRecords`` has them from num_decodes on.
         rounds: as ``records.RoundRecords`` has them; the step is its number since the last time rows were taken.
+        keep_rounds: whether rounds are written; they are counted in any case.
+        tally: verifies by positions drafted, tokens out, tokens received, and whether the output could not end.
+        gaps: times between chunks by class.
+        gap_sum: their sum [s]; [1].
     """
 
     spans: Floats
     parts: Floats
     counts: Ints
     rounds: Int32s
+    keep_rounds: bool
+    tally: Ints
+    gaps: Ints
+    gap_sum: Floats
 
 
-def new_log(num_steps: int, num_slots: int, num_parts: int) -> Log:
-    """Room for so many steps of so many requests."""
+def new_log(num_steps: int, num_rounds: int, longest: int, *, keep_rounds: bool) -> Log:
+    """Room for so many steps and rounds, of drafts for so many positions."""
     return Log(
         spans=np.zeros((num_steps, 2)),
-        parts=np.zeros((num_steps, num_parts)),
+        parts=np.zeros((num_steps, len(PARTS))),
         counts=np.zeros((num_steps, NUM_STEP_COUNTS), np.int64),
-        rounds=np.zeros((num_steps * num_slots, NUM_ROUND_COLUMNS), np.int32),
+        rounds=np.zeros((num_rounds if keep_rounds else 0, NUM_ROUND_COLUMNS), np.int32),
+        keep_rounds=keep_rounds,
+        tally=np.zeros((longest + 1, longest + 2, longest + 2, 2), np.int64),
+        gaps=np.zeros(NUM_GAPS, np.int64),
+        gap_sum=np.zeros(1),
     )
 
 
@@ -60,7 +78,7 @@ def new_log(num_steps: int, num_slots: int, num_parts: int) -> Log:
 def has_room(log: Log, replica: Replica) -> bool:
     """Whether another step fits, with a round for every request in service."""
     steps, rounds = replica.count[STEPS], replica.count[ROUNDS]
-    return steps < len(log.spans) and rounds + len(replica.seats.running) <= len(log.rounds)
+    return steps < len(log.spans) and (not log.keep_rounds or rounds + len(replica.seats) <= len(log.rounds))
 
 
 @kernel
@@ -74,3 +92,16 @@ def write_step(log: Log, replica: Replica) -> None:
     counts[0], counts[1] = count[DECODES], target[PROMPT_TOKENS]
     counts[2] = target[TOKENS] - target[PROMPT_TOKENS] - count[DECODES]
     counts[3], counts[4], counts[5] = count[RUNNING], count[WAITING], count[BLOCKS_IN_USE]
+
+
+@kernel
+def gap_class(seconds: float) -> int:
+    """The class of a time between chunks."""
+    if seconds <= SHORTEST_GAP:
+        return 0
+    return min(1 + int(math.log(seconds / SHORTEST_GAP) / math.log(GAP_RATIO)), NUM_GAPS - 1)
+
+
+def gap_middles() -> Floats:
+    """The time that stands for each class: in the middle of it, by ratio [s]."""
+    return SHORTEST_GAP * GAP_RATIO ** (np.arange(NUM_GAPS) - 0.5)

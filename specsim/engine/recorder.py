@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from specsim.engine.log import NUM_ROUND_COLUMNS, NUM_STEP_COUNTS, Log
+from specsim.engine.log import NUM_ROUND_COLUMNS, NUM_STEP_COUNTS, Log, gap_middles
 from specsim.engine.state import ROUNDS, STEPS, Ints, Replica, Requests
-from specsim.records import PARTS, RequestRecords, RoundRecords, RunRecords, StepRecords
+from specsim.records import PARTS, RequestRecords, RoundRecords, RoundTally, RunRecords, StepRecords
 
 
 class Recorder:
@@ -24,7 +24,7 @@ class Recorder:
         self._num_steps = 0
 
     def take(self, replica: Replica) -> None:
-        """Empty the log."""
+        """Empty the log of its rows."""
         steps, rounds = int(replica.count[STEPS]), int(replica.count[ROUNDS])
         log = self._log
         self._steps.append((log.spans[:steps].copy(), log.parts[:steps].copy(), log.counts[:steps].copy()))
@@ -34,19 +34,37 @@ class Recorder:
         self._num_steps += steps
         replica.count[STEPS] = replica.count[ROUNDS] = 0
 
-    def records(self, requests: Requests) -> RunRecords:
-        """Everything recorded."""
-        times = RequestRecords(
-            requests.arrival,
-            requests.admitted,
-            requests.first_token,
-            requests.finish,
-            requests.prompt_tokens,
-            requests.output_tokens,
-        )
+    def records(self, requests: Requests, num_nodes: Ints) -> RunRecords:
+        """Everything recorded.
+
+        Args:
+            requests: of the run.
+            num_nodes: draft tokens of a draft for 0, 1, .. D positions.
+        """
+        columns = (requests[name].copy() for name in RequestRecords.__dataclass_fields__)
         empty = (np.zeros((0, 2)), np.zeros((0, len(PARTS))), np.zeros((0, NUM_STEP_COUNTS), np.int64))
         spans, parts, counts = (np.concatenate(column) for column in zip(empty, *self._steps, strict=True))
         counts[:, 5] *= self._block_size
-        steps = StepRecords(spans[:, 0], spans[:, 1], parts, *counts.T)
-        rounds = np.concatenate([np.zeros((0, NUM_ROUND_COLUMNS), np.int64), *self._rounds])
-        return RunRecords(times, steps, RoundRecords(*rounds.T[:6], rounds[:, 6].astype(np.bool_)))
+        steps = StepRecords(*spans.T.copy(), parts, *counts.T.copy())
+        tally = self._tally(num_nodes)
+        if not self._log.keep_rounds:
+            return RunRecords(RequestRecords(*columns), steps, None, tally)
+        rounds = np.concatenate([np.zeros((0, NUM_ROUND_COLUMNS), np.int64), *self._rounds]).T.copy()
+        kept = RoundRecords(*rounds[:6], rounds[6].astype(np.bool_))
+        return RunRecords(RequestRecords(*columns), steps, kept, tally)
+
+    def _tally(self, num_nodes: Ints) -> RoundTally:
+        log = self._log
+        num_draft, num_out, num_emitted, free = kinds = np.nonzero(log.tally)
+        gaps = np.flatnonzero(log.gaps)
+        return RoundTally(
+            num_draft=num_draft,
+            num_nodes=num_nodes[num_draft],
+            num_accepted=num_out - 1,
+            num_emitted=num_emitted,
+            free=free > 0,
+            count=log.tally[kinds],
+            gap=gap_middles()[gaps],
+            gap_count=log.gaps[gaps],
+            gap_sum=float(log.gap_sum[0]),
+        )

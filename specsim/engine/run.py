@@ -32,12 +32,12 @@ from specsim.engine.state import (
 from specsim.engine.trees import verify_trees
 from specsim.forward import Pass
 from specsim.policies.observation import Observation
-from specsim.records import PARTS, RunRecords
+from specsim.records import RunRecords
 from specsim.workload.lengths import Lengths
 
 POSITIONS_AHEAD = 256
 """Output positions whose luck is drawn at a time: the most that keeps a batch's in the cache."""
-LOG_STEPS = 4096
+LOG_STEPS, LOG_ROUNDS = 4096, 2**18
 
 
 def serve_closed_loop(setup: Setup, lengths: Lengths, concurrency: int, think: Floats | None = None) -> RunRecords:
@@ -88,7 +88,8 @@ class Server:
             num_positions=positions,
             columns=(shape.width if setup.rule == "tree" else 1, by_round),
         )
-        self._log = new_log(LOG_STEPS, min(num_slots, 64), len(PARTS))
+        rounds = max(LOG_ROUNDS, num_slots)
+        self._log = new_log(LOG_STEPS, rounds, shape.num_levels, keep_rounds=setup.keep_rounds)
         self._recorder, self._policy_state = Recorder(self._log, setup.block_size), None
         self._advance = advance_function()
 
@@ -103,7 +104,7 @@ class Server:
         while self.run(math.inf) != IDLE:
             pass
         self._recorder.take(self.replica)
-        return self._recorder.records(self.requests)
+        return self._recorder.records(self.requests, self._setup.shape.num_nodes)
 
     def run(self, horizon: float) -> int:
         """Run until a moment, or until a log is full; says why it stopped."""

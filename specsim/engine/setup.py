@@ -49,6 +49,7 @@ class Setup:
         seed, replication: name the run's luck.
         pool_tokens: tokens of a request, drafts included → what it takes from the KV pool.
         chunked_prefill, prefill_first: see ``Limits``.
+        keep_rounds: whether every round is recorded; of a long run only their tally fits.
     """
 
     max_num_seqs: int
@@ -69,6 +70,7 @@ class Setup:
     pool_tokens: Callable[[int], int] = int  # every token is kept whole
     chunked_prefill: bool = True
     prefill_first: bool = False
+    keep_rounds: bool = True
 
 
 def serving_of(setup: Setup, lengths: Lengths, think: Floats, rows: int) -> Serving:

@@ -43,6 +43,7 @@ class Requests(np.recarray[Any, Any]):
         priority: classes from 0, the first to be served.
         domain: whose acceptance they have, from 0.
         arrival, admitted, first_token, finish: times; admitted is the first time [s].
+        last_token: when it last received tokens [s].
         emitted: output tokens so far.
         left: tokens to compute before the next token can be drawn by decoding; 0 in a request that decodes.
         blocks: KV blocks held.
@@ -60,6 +61,7 @@ class Requests(np.recarray[Any, Any]):
     admitted: Floats
     first_token: Floats
     finish: Floats
+    last_token: Floats
     emitted: Ints
     left: Ints
     blocks: Ints
@@ -141,7 +143,7 @@ def new_requests(prompt_tokens: Ints, output_tokens: Ints, priority: Ints, domai
     requests = _records(Requests, len(prompt_tokens))
     requests.prompt_tokens[:], requests.output_tokens[:] = prompt_tokens, output_tokens
     requests.priority[:], requests.domain[:] = priority, domain
-    for name in ("arrival", "admitted", "first_token", "finish"):
+    for name in ("arrival", "admitted", "first_token", "finish", "last_token"):
         requests[name] = np.nan
     requests.slot[:], requests.behind[:], requests.catch_up[:] = -1, -1, 1
     return requests
