@@ -28,6 +28,7 @@ from specsim.errors import InfeasibleError, Problem, invalid
 from specsim.records import RunRecords
 from specsim.rng import stream
 from specsim.schema.load import Inputs
+from specsim.schema.policy import Policy, StaticPolicy
 from specsim.schema.quantisation import KV_BYTES, Quantisation
 from specsim.schema.scenario import Deployment
 from specsim.schema.speculation import NgramLookup, pass_kind
@@ -81,6 +82,7 @@ class Simulation:
         num_requests: int,
         replication: int,
         cost: Pricing | None = None,
+        policy: Policy | None = None,
         keep_rounds: bool = True,
     ) -> RunRecords:
         """Simulate one run; the same arguments give the same records, byte for byte.
@@ -91,6 +93,7 @@ class Simulation:
             num_requests: how many requests are sent.
             replication: names the streams of lengths, arrivals and luck; equal numbers are paired.
             cost: prices steps in place of ``step_cost``.
+            policy: decides draft lengths up to ``num_draft_tokens``; by default all are so long.
             keep_rounds: whether every round is recorded, or their tally alone.
 
         Raises:
@@ -112,7 +115,7 @@ class Simulation:
             drafter=None if isinstance(drafter, NgramLookup) or not speculating else drafter,
             hands_on_all=self.hands_on_all,
             share_at_least=self.share_at_least(num_draft_tokens) if isinstance(drafter, NgramLookup) else None,
-            policy=np.full(max_num_seqs + 1, num_draft_tokens),
+            policy=policy or StaticPolicy(num_draft_tokens=num_draft_tokens),
             shape=shape,
             source=self.tree_source(num_draft_tokens) if tree else self.acceptance_source(num_draft_tokens),
             rule=scenario.speculation.rule,

@@ -105,6 +105,7 @@ class PositionAcceptance:
             guide=(self._draft_cdf[:, None, :] <= np.arange(self._vocabulary)[:, None] / self._vocabulary).sum(axis=2),
             choice=self._choice,
             conditional=self._conditional,
+            drafter=self._q,
             q=self._q if self._sampled else self._q[:0],
             p=self._p,
             identity=np.eye(self._vocabulary),

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from specsim.kernels import kernel
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -22,7 +24,8 @@ class ChainRows(NamedTuple):
             generating random variates from an empirical distribution", 1974).
         choice: the most likely token of q [C·K].
         conditional: the acceptance stated [C·K].
-        q: [C·K, V]; [0, V] where drafts are not drawn.
+        drafter: q [C·K, V].
+        q: the same where drafts are drawn; otherwise [0, V], since the verifier is not to see it.
         p: [C·(K+1), V].
         identity: [V, V]: the one-hot distributions, which judge at temperature 0.
     """
@@ -33,6 +36,16 @@ class ChainRows(NamedTuple):
     guide: Ints
     choice: Ints
     conditional: Floats
+    drafter: Floats
     q: Floats
     p: Floats
     identity: Floats
+
+
+@kernel
+def drawn(draft_cdf: Floats, guide: Ints, row: int, uniform: float) -> int:
+    """A draft token by inverse CDF, searched from where the guide says."""
+    token = guide[row, int(uniform * guide.shape[1])]
+    while not draft_cdf[row, token] > uniform:
+        token += 1
+    return int(token)

@@ -11,6 +11,7 @@ from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step
 from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.passes import DrafterForm
 from specsim.engine.chains import TREE_RULE, verify_chains
+from specsim.engine.choosing import choose, learn
 from specsim.engine.commit import commit
 from specsim.engine.limits import Limits
 from specsim.engine.line import join
@@ -37,13 +38,13 @@ from specsim.engine.state import (
     VERIFIED,
     WAITING,
     Floats,
-    Ints,
     Replica,
     Requests,
     Words,
 )
 from specsim.engine.work import fill_work
 from specsim.kernels import kernel
+from specsim.policies.form import OUTSIDE, PolicyForm
 
 IDLE, AT_HORIZON, LOG_FULL, CHOOSE, PRICE, VERIFY, TABLES_SHORT, STUCK = range(8)
 """Why ``advance`` returned: nothing is left to do; it is not yet time; rows have to be taken away; draft lengths,
@@ -59,8 +60,8 @@ class Serving(NamedTuple):
         rows, rule: what chains are proposed from and judged by, and the rule; trees are verified outside.
         costs: prices steps.
         key: of the run's luck.
-        draft_by_batch: for how many positions requests draft, by the number of those that decode [S + 1].
-        chooses_outside, prices_outside: whether draft lengths or seconds come from outside.
+        policy: for how many positions requests draft.
+        prices_outside: whether seconds come from outside.
         think: of a closed loop, how long after a request's end its client sends the next one [N]; [0] in an open loop.
     """
 
@@ -70,8 +71,7 @@ class Serving(NamedTuple):
     rule: int
     costs: StepForm
     key: Words
-    draft_by_batch: Ints
-    chooses_outside: bool
+    policy: PolicyForm
     prices_outside: bool
     think: Floats
 
@@ -94,7 +94,7 @@ def advance(replica: Replica, requests: Requests, serving: Serving, log: Log, ho
         if phase == BETWEEN:
             if not has_room(log, replica):
                 return LOG_FULL
-            receive(replica, requests, serving.limits)
+            receive(replica, requests, serving.limits, serving.policy.start)
             if count[RUNNING] + count[WAITING] == 0:
                 if count[RECEIVED] == count[SENT]:
                     return IDLE
@@ -106,9 +106,19 @@ def advance(replica: Replica, requests: Requests, serving: Serving, log: Log, ho
                 return AT_HORIZON
             if serving.limits.decode_only:
                 admit_decodes(replica, requests, serving.limits, serving.key)
-            if serving.chooses_outside:
+            if serving.policy.kind == OUTSIDE:
                 return CHOOSE
-            choose(replica, requests, serving.draft_by_batch)
+            if not choose(
+                replica,
+                requests,
+                serving.limits,
+                serving.policy,
+                serving.drafter,
+                serving.rows,
+                serving.rule,
+                serving.costs,
+            ):
+                return TABLES_SHORT
             count[PHASE] = CHOSEN
         elif phase == CHOSEN:
             if serving.limits.looks_up:
@@ -143,6 +153,7 @@ def advance(replica: Replica, requests: Requests, serving: Serving, log: Log, ho
             count[PHASE] = VERIFIED
         else:
             time[NOW] = time[STEP_END]
+            learn(replica, requests, serving.policy)
             commit(replica, requests, serving.limits, serving.drafter, serving.key, log)
             count[STEPS] += 1
             _answer(replica, serving.think)
@@ -150,24 +161,16 @@ def advance(replica: Replica, requests: Requests, serving: Serving, log: Log, ho
 
 
 @kernel
-def receive(replica: Replica, requests: Requests, limits: Limits) -> None:
+def receive(replica: Replica, requests: Requests, limits: Limits, draft_length: int) -> None:
     """Those who have arrived by now go to the end of their line."""
     count = replica.count
     while count[RECEIVED] < count[SENT] and replica.sent.at[count[RECEIVED]] <= replica.time[NOW]:
         request = replica.sent.request[count[RECEIVED]]
         requests.arrival[request] = replica.sent.at[count[RECEIVED]]
+        requests.draft_length[request] = draft_length
         requests.left[request] = 0 if limits.decode_only else requests.prompt_tokens[request]
         count[RECEIVED] += 1
         join(replica, requests, request)
-
-
-@kernel
-def choose(replica: Replica, requests: Requests, draft_by_batch: Ints) -> None:
-    """For how many positions everybody drafts in the next step."""
-    decoding, running, left = 0, replica.seats.running, requests.left
-    for place in range(replica.count[RUNNING]):
-        decoding += left[running[place]] == 0
-    replica.seats.wanted[:] = draft_by_batch[decoding]
 
 
 @kernel

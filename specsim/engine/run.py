@@ -31,6 +31,7 @@ from specsim.engine.state import (
 )
 from specsim.engine.trees import verify_trees
 from specsim.forward import Pass
+from specsim.policies.form import first_memory
 from specsim.policies.observation import Observation
 from specsim.records import RunRecords
 from specsim.workload.lengths import Lengths
@@ -87,6 +88,7 @@ class Server:
             num_passes=1 + most_passes(self._serving.drafter, shape.num_levels),
             num_positions=positions,
             columns=(shape.width if setup.rule == "tree" else 1, by_round),
+            memory=np.zeros(1) if callable(setup.policy) else first_memory(setup.policy),
         )
         rounds = max(LOG_ROUNDS, num_slots)
         self._log = new_log(LOG_STEPS, rounds, shape.num_levels, keep_rounds=setup.keep_rounds)

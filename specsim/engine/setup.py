@@ -19,11 +19,13 @@ from specsim.engine.chains import BLOCK_RULE, GREEDY_RULE, TOKEN_RULE, TREE_RULE
 from specsim.engine.limits import Limits
 from specsim.engine.state import Floats, Ints
 from specsim.luck import luck_key
+from specsim.policies.form import OUTSIDE, policy_form
 from specsim.policies.observation import Observation
+from specsim.schema.policy import Policy, StaticPolicy
 from specsim.schema.speculation import ModelDrafter
 from specsim.workload.lengths import Lengths
 
-Policy = Callable[[Observation, Any], tuple[Ints, Any]]
+PolicyFunction = Callable[[Observation, Any], tuple[Ints, Any]]
 RULES = {"token": TOKEN_RULE, "block": BLOCK_RULE, "greedy": GREEDY_RULE, "tree": TREE_RULE}
 
 
@@ -41,8 +43,7 @@ class Setup:
         drafter: runs passes before each verify; None where no model drafts.
         hands_on_all: the drafter takes in all tokens of a verify, and not the accepted ones alone.
         share_at_least: share of look-ups that find at least 1, 2, .. drafts; None where drafts are not looked up.
-        policy: draft lengths by the number of requests that decode [max_num_seqs + 1], or a function of observation
-            and state to (draft lengths of those that decode, state).
+        policy: as stated, or a function of observation and state to (draft lengths of those that decode, state).
         shape: the largest draft that the policy can ask for.
         source: proposes drafts and scores them.
         rule: which verifier runs.
@@ -58,7 +59,7 @@ class Setup:
     decode_only: bool
     cost: Pricing
     drafter: ModelDrafter | None
-    policy: Ints | Policy
+    policy: Policy | PolicyFunction
     shape: DraftShape
     source: PositionAcceptance | TreeAcceptance
     rule: Literal["token", "block", "greedy", "tree"]
@@ -82,7 +83,11 @@ def serving_of(setup: Setup, lengths: Lengths, think: Floats, rows: int) -> Serv
         think: as in ``Serving``.
         rows: for how many rows the cost tables are made.
     """
-    table = setup.policy if isinstance(setup.policy, np.ndarray) else np.zeros(setup.max_num_seqs + 1, np.int64)
+    if callable(setup.policy):
+        stated = StaticPolicy(num_draft_tokens=setup.shape.num_levels)
+        policy = policy_form(stated, setup.max_num_seqs)._replace(kind=OUTSIDE)
+    else:
+        policy = policy_form(setup.policy, setup.max_num_seqs)
     source = setup.source if isinstance(setup.source, PositionAcceptance) else NO_CHAINS
     return Serving(
         limits=_limits(setup, int((lengths.prompt + lengths.output).max())),
@@ -91,8 +96,7 @@ def serving_of(setup: Setup, lengths: Lengths, think: Floats, rows: int) -> Serv
         rule=RULES[setup.rule],
         costs=cost_form(setup.cost, rows),
         key=luck_key(setup.seed, setup.replication),
-        draft_by_batch=table,
-        chooses_outside=callable(setup.policy),
+        policy=policy,
         prices_outside=not isinstance(setup.cost, StepCost),
         think=think,
     )

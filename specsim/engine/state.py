@@ -49,6 +49,7 @@ class Requests(np.recarray[Any, Any]):
         blocks: KV blocks held.
         slot: place in tables of what is in service; -1 for none.
         catch_up: tokens that the drafter has not computed.
+        draft_length: its own, where the policy keeps one.
         preempted: how often it lost its place.
         behind: the next request in line; -1 for none.
     """
@@ -67,6 +68,7 @@ class Requests(np.recarray[Any, Any]):
     blocks: Ints
     slot: Ints
     catch_up: Ints
+    draft_length: Ints
     preempted: Ints
     behind: Ints
 
@@ -123,6 +125,7 @@ class Replica(NamedTuple):
         sent: who comes.
         passes: of the step, the target's pass and then the drafter's, as rows of ``forward.Pass`` [longest draft + 1].
         parts: of the step, seconds by part.
+        memory: what the policy remembers, see ``policies.form``.
         lanes: uniforms of the requests in service [S, NUM_LANES, positions, columns].
         by_round: likewise, by the start of a round; no columns unless the rule needs them.
     """
@@ -134,6 +137,7 @@ class Replica(NamedTuple):
     sent: Sent
     passes: Ints
     parts: Floats
+    memory: Floats
     lanes: Floats
     by_round: Floats
 
@@ -150,7 +154,13 @@ def new_requests(prompt_tokens: Ints, output_tokens: Ints, priority: Ints, domai
 
 
 def new_replica(
-    num_requests: int, num_slots: int, num_priorities: int, num_passes: int, num_positions: int, columns: tuple[int, int]
+    num_requests: int,
+    num_slots: int,
+    num_priorities: int,
+    num_passes: int,
+    num_positions: int,
+    columns: tuple[int, int],
+    memory: Floats,
 ) -> Replica:
     """An idle replica at time 0 with room for so many requests.
 
@@ -161,6 +171,7 @@ def new_replica(
         num_passes: most forward passes in a step.
         num_positions: output positions whose uniforms are kept at a time.
         columns: uniforms for each output position, and for each start of a round.
+        memory: what its policy remembers at first.
     """
     count, seats = np.zeros(NUM_COUNTS, np.int64), _records(Seats, num_slots)
     count[FREE_SLOTS], seats.free_slots[:] = num_slots, np.arange(num_slots)[::-1]
@@ -174,6 +185,7 @@ def new_replica(
         sent=sent,
         passes=np.zeros((num_passes, NUM_SUMS), np.int64),
         parts=np.zeros(len(PARTS)),
+        memory=memory,
         lanes=np.zeros((num_slots, NUM_LANES, num_positions, columns[0])),
         by_round=np.zeros((num_slots, NUM_LANES, num_positions if columns[1] else 0, columns[1])),
     )

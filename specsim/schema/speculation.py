@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from specsim.schema.acceptance import Acceptance
 from specsim.schema.base import Count, Duration, Fraction, Input, Number
 from specsim.schema.engine import PassKind
+from specsim.schema.policy import Policy
 from specsim.schema.quantisation import WeightFormat
 from specsim.schema.tree import Tree
 
@@ -139,15 +140,6 @@ def pass_kind(drafter: Drafter) -> PassKind | None:
             return drafter.kind
 
 
-class StaticPolicy(Input):
-    """The same number of draft tokens for every request at every step; 0 switches speculation off."""
-
-    kind: Literal["static"] = "static"
-    num_draft_tokens: Annotated[int, Field(ge=0, le=64, strict=True)]
-    """Draft tokens per verify (vLLM's num_speculative_tokens; SGLang's num_draft_tokens is one more). With a tree, how
-    many of its levels are drafted; each is a position, with as many draft tokens as the level has nodes."""
-
-
 class Speculation(Input):
     """The speculative-decoding set-up."""
 
@@ -163,7 +155,7 @@ class Speculation(Input):
     """The tree that is drafted; with 'verifier: tree' and with no other."""
     acceptance: Acceptance
     """There is no default: acceptance depends on drafter, domain and temperature, and has to be measured."""
-    policy: StaticPolicy
+    policy: Policy
     temperature: Annotated[Number, Field(ge=0)] = 1.0
     """Sampling temperature of the target; 0 means greedy decoding and drives the greedy verifier."""
 

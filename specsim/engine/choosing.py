@@ -1,0 +1,130 @@
+"""For how many positions each request drafts in the next step, and what the policy learns from it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step
+from specsim.drafting.chain_rows import ChainRows, drawn
+from specsim.drafting.passes import DrafterForm
+from specsim.engine.chains import verify_chains
+from specsim.engine.limits import Limits
+from specsim.engine.state import (
+    CHUNKS,
+    DECODES,
+    LOOKUPS,
+    PASSES,
+    RUNNING,
+    Ints,
+    Replica,
+    Requests,
+)
+from specsim.engine.work import fill_work
+from specsim.kernels import kernel
+from specsim.luck import LANE_DRAFT
+from specsim.policies.choice import choose_by_goodput, choose_by_table, next_length, remember
+from specsim.policies.form import CONFIDENCE, GOODPUT, ORACLE, PER_REQUEST, PolicyForm
+
+
+@kernel
+def choose(
+    replica: Replica,
+    requests: Requests,
+    limits: Limits,
+    policy: PolicyForm,
+    drafter: DrafterForm,
+    rows: ChainRows,
+    rule: int,
+    costs: StepForm,
+) -> bool:
+    """Fill ``wanted`` for those who decode; says whether the cost tables sufficed, where steps had to be priced."""
+    context_tokens = _list_decodes(replica, requests, policy.longest)
+    decoding, wanted, slots = replica.count[DECODES], replica.seats.wanted, requests.slot
+    decodes, num_out = replica.seats.decodes, replica.seats.num_out
+    if policy.kind == PER_REQUEST:
+        for b in range(decoding):
+            wanted[slots[decodes[b]]] = requests.draft_length[decodes[b]]
+    elif policy.kind == CONFIDENCE:
+        _draft_while_confident(replica, requests, rows, policy)
+    elif policy.kind == ORACLE:
+        verify_chains(replica, requests, rows, rule)
+        for b in range(decoding):
+            wanted[slots[decodes[b]]] = min(num_out[b], policy.longest)
+    elif policy.kind == GOODPUT:
+        seconds = np.zeros(policy.longest + 1)
+        for num_draft in range(policy.longest + 1):
+            seconds[num_draft] = _step_seconds(replica, requests, limits, drafter, costs, num_draft)
+            if seconds[num_draft] < 0.0:
+                return False
+        wanted[:] = choose_by_goodput(policy, replica.memory, seconds)
+    else:
+        wanted[:] = choose_by_table(policy, replica.memory, decoding, context_tokens)
+    return True
+
+
+@kernel
+def _list_decodes(replica: Replica, requests: Requests, num_draft: int) -> int:
+    """Make those who decode the decodes of the step, with so many drafts each; returns the sum of their contexts."""
+    count, running, left = replica.count, replica.seats.running, requests.left
+    decodes, lengths = replica.seats.decodes, replica.seats.num_draft
+    prompt_tokens, emitted, context_tokens = requests.prompt_tokens, requests.emitted, 0
+    count[DECODES], count[CHUNKS], count[LOOKUPS] = 0, 0, 0
+    for place in range(count[RUNNING]):
+        request = running[place]
+        if left[request] == 0:
+            decodes[count[DECODES]], lengths[count[DECODES]] = request, num_draft
+            count[DECODES] += 1
+            context_tokens += prompt_tokens[request] + emitted[request]
+    return context_tokens
+
+
+@kernel
+def _draft_while_confident(replica: Replica, requests: Requests, rows: ChainRows, policy: PolicyForm) -> None:
+    """Each request drafts on while the drafter gave the token that it drew enough probability; that token stays."""
+    wanted, slots, decodes = replica.seats.wanted, requests.slot, replica.seats.decodes
+    for b in range(replica.count[DECODES]):
+        request = decodes[b]
+        slot, place = slots[request], requests.emitted[request] - replica.seats.first_position[slots[request]]
+        num_draft = 0
+        while num_draft < policy.longest:
+            row = requests.domain[request] * rows.longest + num_draft
+            if replica.by_round.shape[3] > 0:
+                luck = replica.by_round[slot, LANE_DRAFT, place, num_draft]
+            else:
+                luck = replica.lanes[slot, LANE_DRAFT, place + num_draft, 0]
+            token = drawn(rows.draft_cdf, rows.guide, row, luck) if rows.sampled else rows.choice[row]
+            num_draft += 1
+            if rows.drafter[row, token] < policy.threshold:
+                break
+        wanted[slot] = num_draft
+
+
+@kernel
+def _step_seconds(
+    replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm, costs: StepForm, num_draft: int
+) -> float:
+    """Seconds of a step in which everybody who decodes drafts for so many positions; -1 if the tables are short."""
+    for b in range(replica.count[DECODES]):
+        replica.seats.num_draft[b] = num_draft
+    fill_work(replica, requests, limits, drafter)
+    passes = replica.passes[: replica.count[PASSES]]
+    if most_rows(passes) > costs.rows:
+        return -1.0
+    lookups = replica.count[DECODES] if limits.looks_up and num_draft > 0 else 0
+    price_step(costs, passes, len(passes), lookups, AS_CAPTURED, replica.parts)
+    return float(np.sum(replica.parts))
+
+
+@kernel
+def learn(replica: Replica, requests: Requests, policy: PolicyForm) -> None:
+    """What the policy takes from the verifies of a step."""
+    decodes, lengths, num_out = replica.seats.decodes, replica.seats.num_draft, replica.seats.num_out
+    if policy.kind != GOODPUT and policy.kind != PER_REQUEST:
+        return
+    for b in range(replica.count[DECODES]):
+        if lengths[b] == 0:
+            continue
+        if policy.kind == GOODPUT:
+            remember(policy, replica.memory, lengths[b], num_out[b] - 1)
+        else:
+            requests.draft_length[decodes[b]] = next_length(lengths[b], num_out[b] - 1, policy.longest)

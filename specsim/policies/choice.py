@@ -1,0 +1,65 @@
+"""How many tokens to draft: pure functions of what an engine can know."""
+
+from __future__ import annotations
+
+from specsim.kernels import kernel
+from specsim.policies.form import ON, TRIED, Floats, PolicyForm
+
+
+@kernel
+def choose_by_table(policy: PolicyForm, memory: Floats, decoding: int, context_tokens: int) -> int:
+    """The table's draft length, or none while it is switched off.
+
+    Args:
+        policy: which.
+        memory: what it remembers; changes.
+        decoding: requests about to draft and verify.
+        context_tokens: Σ of their contexts.
+    """
+    if decoding > policy.off_above:
+        memory[ON] = 0.0
+    elif decoding <= policy.on_below:
+        memory[ON] = 1.0
+    if memory[ON] == 0.0:
+        return 0
+    row = 0
+    while row < len(policy.edges) and context_tokens >= policy.edges[row] * max(decoding, 1):
+        row += 1
+    return int(policy.table[row, decoding])
+
+
+@kernel
+def choose_by_goodput(policy: PolicyForm, memory: Floats, seconds: Floats) -> int:
+    """The draft length with the most expected tokens per second.
+
+    Args:
+        policy: which.
+        memory: acceptance seen so far.
+        seconds: of a step that verifies drafts of 0, 1, .. K tokens [K+1].
+    """
+    best, most, tokens, reached = 0, 0.0, 1.0, 1.0
+    for num_draft in range(policy.longest + 1):
+        if num_draft > 0:
+            reached *= memory[TRIED + policy.longest + num_draft - 1] / memory[TRIED + num_draft - 1]
+            tokens += reached
+        goodput = tokens / seconds[num_draft]
+        if goodput > most:
+            best, most = num_draft, goodput
+    return best
+
+
+@kernel
+def remember(policy: PolicyForm, memory: Floats, num_draft: int, num_accepted: int) -> None:
+    """Count a verify: each position up to the first rejection was judged."""
+    for position in range(min(num_accepted + 1, num_draft)):
+        tried, passed = TRIED + position, TRIED + policy.longest + position
+        memory[tried] = memory[tried] * policy.forget + 1.0
+        memory[passed] = memory[passed] * policy.forget + (1.0 if position < num_accepted else 0.0)
+
+
+@kernel
+def next_length(num_draft: int, num_accepted: int, longest: int) -> int:
+    """A request's next draft length after a round."""
+    if num_accepted == num_draft:
+        return min(num_draft + 2, longest)
+    return max(num_draft - 1, 1)
