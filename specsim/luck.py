@@ -33,7 +33,7 @@ NUM_ROUNDS = 20
 def luck_key(seed: int, replication: int) -> Words:
     """The key [4] of a run's uniforms."""
     spawn_key = (zlib.crc32(b"tokens"), replication)
-    return np.random.SeedSequence(seed, spawn_key=spawn_key).generate_state(4, np.uint64)
+    return np.random.SeedSequence(seed, spawn_key=spawn_key).generate_state(4, np.uint64).astype(np.uint64)
 
 
 @kernel

@@ -45,16 +45,28 @@ class AcceptanceSummary:
 
 def acceptance(requests: RequestRecords, rounds: RoundRecords) -> AcceptanceSummary:
     """Acceptance of one run from its rounds."""
-    columns = (rounds.num_draft, rounds.num_nodes, rounds.num_accepted, rounds.num_emitted)
     verify = (rounds.num_draft > 0) & ~rounds.from_prompt
-    kinds = np.stack([*columns, untouched(requests, rounds)])[:, verify]
-    return _summary(*kinds[:4], kinds[4] > 0, np.ones(kinds.shape[1], dtype=np.int64))
+    return _summary(
+        rounds.num_draft[verify],
+        rounds.num_nodes[verify],
+        rounds.num_accepted[verify],
+        rounds.num_emitted[verify],
+        untouched(requests, rounds)[verify],
+        np.ones(np.count_nonzero(verify), dtype=np.int64),
+    )
 
 
 def tallied_acceptance(tally: RoundTally) -> AcceptanceSummary:
     """Acceptance of one run from the tally of its rounds."""
-    columns = (tally.num_draft, tally.num_nodes, tally.num_accepted, tally.num_emitted, tally.free, tally.count)
-    return _summary(*(column[tally.num_draft > 0] for column in columns))
+    verify = tally.num_draft > 0
+    return _summary(
+        tally.num_draft[verify],
+        tally.num_nodes[verify],
+        tally.num_accepted[verify],
+        tally.num_emitted[verify],
+        tally.free[verify],
+        tally.count[verify],
+    )
 
 
 def _summary(drafted: Ints, nodes: Ints, accepted: Ints, emitted: Ints, free: Bools, count: Ints) -> AcceptanceSummary:

@@ -80,21 +80,16 @@ class PassForm(NamedTuple):
     attention: AttentionForm
 
 
-class StepForm(NamedTuple):
-    """A step: passes of target and drafter, and the host.
+class HostTimes(NamedTuple):
+    """What the host adds to a step.
 
     Attributes:
-        rows: the most that any table has room for.
-        target, drafter: their passes; without a drafter the target's stand in and are not asked for.
-        per_step, per_sequence, per_verified_row, per_draft_pass, per_lookup_step, per_lookup: host times [s].
-        idle: host time of a step in which a drafter is loaded and drafts nothing [s].
+        per_step, per_sequence, per_verified_row, per_draft_pass, per_lookup_step, per_lookup: times [s].
+        idle: of a step in which a drafter is loaded and drafts nothing [s].
         graph_sizes: tokens that were captured, ascending; [0] for none.
-        eager, piecewise: host time to launch all layers' kernels, or those between graphs [s].
+        eager, piecewise: to launch all layers' kernels, or those between graphs [s].
     """
 
-    rows: int
-    target: PassForm
-    drafter: PassForm
     per_step: float
     per_sequence: float
     per_verified_row: float
@@ -105,6 +100,21 @@ class StepForm(NamedTuple):
     graph_sizes: Ints
     eager: float
     piecewise: float
+
+
+class StepForm(NamedTuple):
+    """A step: passes of target and drafter, and the host.
+
+    Attributes:
+        rows: the most that any table has room for.
+        target, drafter: their passes; without a drafter the target's stand in and are not asked for.
+        host: the rest.
+    """
+
+    rows: int
+    target: PassForm
+    drafter: PassForm
+    host: HostTimes
 
 
 @kernel
@@ -132,14 +142,14 @@ def price_step(form: StepForm, passes: Ints, num_passes: int, num_lookups: int, 
     for i in range(1, num_passes):
         num_drafts += passes[i, CORRECTED_ROWS] == 0
     parts[HOST] = (
-        form.per_step
-        + form.per_sequence * passes[0, SEQUENCES]
-        + form.per_verified_row * passes[0, LOGIT_ROWS]
-        + form.per_draft_pass * num_drafts
-        + (0.0 if num_drafts else form.idle)
+        form.host.per_step
+        + form.host.per_sequence * passes[0, SEQUENCES]
+        + form.host.per_verified_row * passes[0, LOGIT_ROWS]
+        + form.host.per_draft_pass * num_drafts
+        + (0.0 if num_drafts else form.host.idle)
     )
     if num_lookups:
-        parts[HOST] += form.per_lookup_step + form.per_lookup * num_lookups
+        parts[HOST] += form.host.per_lookup_step + form.host.per_lookup * num_lookups
 
 
 @kernel
@@ -163,17 +173,17 @@ def padded(sizes: Ints, tokens: int) -> int:
 def _price_target(form: StepForm, row: Ints, mode: int, parts: Floats) -> None:
     """Of the target's pass; where the host takes longer to launch its kernels, the wait counts as launching."""
     tokens = row[TOKENS]
-    if len(form.graph_sizes) == 0 or tokens == 0:
+    if len(form.host.graph_sizes) == 0 or tokens == 0:
         price_pass(form.target, row, parts)
         return
-    size = padded(form.graph_sizes, tokens)
+    size = padded(form.host.graph_sizes, tokens)
     if mode == AS_CAPTURED:
         mode = EAGER if size < 0 else PIECEWISE if row[PROMPT_QUERY_CONTEXT] > 0 else GRAPH
     if mode != EAGER and size >= 0:
         row = row.copy()
         row[TOKENS] = size
     price_pass(form.target, row, parts)
-    waiting = form.eager if mode == EAGER else form.piecewise if mode == PIECEWISE else 0.0
+    waiting = form.host.eager if mode == EAGER else form.host.piecewise if mode == PIECEWISE else 0.0
     for part in range(5):
         waiting -= parts[part]
     parts[LAUNCH] += max(waiting, 0.0)
@@ -239,12 +249,9 @@ def _read(form: AttentionForm, seconds: float, blocks: float, layers: float) -> 
     return float(high * (1.0 + (low / high) ** form.sharpness) ** (1.0 / form.sharpness))
 
 
-def empty_pass() -> PassForm:
-    """The form of passes that take no time."""
-    attention = AttentionForm(*[0.0] * 14, windows=np.zeros((0, 5)))
-    return PassForm(np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), attention)
-
-
 def empty_step() -> StepForm:
     """The form of steps that are priced by something else."""
-    return StepForm(0, empty_pass(), empty_pass(), *[0.0] * 7, np.zeros(0, np.int64), 0.0, 0.0)
+    attention = AttentionForm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros((0, 5)))
+    parts = PassForm(np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), attention)
+    host = HostTimes(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(0, np.int64), 0.0, 0.0)
+    return StepForm(0, parts, parts, host)

@@ -83,7 +83,10 @@ class PassCost:
 
     def form(self, most_rows: int) -> PassForm:
         """The lowered form, with tables for up to so many rows at least."""
-        return PassForm(*(table.up_to(most_rows) for table in self._tables), self._attention.form)
+        by_tokens, by_logit_rows, by_fused_tokens, by_corrected_rows = (
+            table.up_to(most_rows) for table in self._tables
+        )
+        return PassForm(by_tokens, by_logit_rows, by_fused_tokens, by_corrected_rows, self._attention.form)
 
 
 class RowTable:

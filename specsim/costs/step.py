@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from specsim.costs.lowered import AS_CAPTURED, EAGER, GRAPH, PIECEWISE, StepForm, most_rows, price_step
+from specsim.costs.lowered import AS_CAPTURED, EAGER, GRAPH, PIECEWISE, HostTimes, StepForm, most_rows, price_step
 from specsim.costs.passes import PassCost, PassTime
 from specsim.forward import Mode, Pass
 from specsim.schema.engine import Engine, PassKind
@@ -59,18 +59,18 @@ class StepCost:
         self._target, self._drafter = target, drafter
         self._graphs = engine.graphs if engine else None
         graphs, layers = self._graphs, target.num_layers
-        self._host = {
-            "per_step": engine.host_time_per_step if engine else 0.0,
-            "per_sequence": engine.host_time_per_sequence if engine else 0.0,
-            "per_verified_row": engine.host_time_per_verified_row if engine else 0.0,
-            "per_draft_pass": engine.draft_pass_time(kind) if engine else 0.0,
-            "per_lookup_step": lookup.host_time_per_step if lookup else 0.0,
-            "per_lookup": lookup.host_time_per_sequence if lookup else 0.0,
-            "idle": (engine.host_time_when_idle_drafter or 0.0) if engine and drafter else 0.0,
-            "graph_sizes": np.array(graphs.sizes if graphs else (), dtype=np.int64),
-            "eager": layers * graphs.eager_time_per_layer if graphs else 0.0,
-            "piecewise": layers * (graphs.piecewise_time_per_layer or 0.0) if graphs else 0.0,
-        }
+        self._host = HostTimes(
+            per_step=engine.host_time_per_step if engine else 0.0,
+            per_sequence=engine.host_time_per_sequence if engine else 0.0,
+            per_verified_row=engine.host_time_per_verified_row if engine else 0.0,
+            per_draft_pass=engine.draft_pass_time(kind) if engine else 0.0,
+            per_lookup_step=lookup.host_time_per_step if lookup else 0.0,
+            per_lookup=lookup.host_time_per_sequence if lookup else 0.0,
+            idle=(engine.host_time_when_idle_drafter or 0.0) if engine and drafter else 0.0,
+            graph_sizes=np.array(graphs.sizes if graphs else (), dtype=np.int64),
+            eager=layers * graphs.eager_time_per_layer if graphs else 0.0,
+            piecewise=layers * (graphs.piecewise_time_per_layer or 0.0) if graphs else 0.0,
+        )
 
     def price(
         self,
@@ -97,7 +97,7 @@ class StepCost:
         """The lowered form, with tables for up to so many rows in a pass."""
         rows = max(rows, self._graphs.sizes[-1] if self._graphs else 0)
         target = self._target.form(rows)
-        return StepForm(rows=rows, target=target, drafter=self._drafter.form(rows) if self._drafter else target, **self._host)
+        return StepForm(rows, target, self._drafter.form(rows) if self._drafter else target, self._host)
 
     def launched(self, work: Pass) -> Pass:
         """The target's pass as it is launched: padded to the graph that replays it."""

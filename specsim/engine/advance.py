@@ -48,7 +48,7 @@ from specsim.policies.form import OUTSIDE, PolicyForm
 
 IDLE, AT_HORIZON, LOG_FULL, CHOOSE, PRICE, VERIFY, TABLES_SHORT, STUCK = range(8)
 """Why ``advance`` returned: nothing is left to do; it is not yet time; rows have to be taken away; draft lengths,
-seconds or verified tokens are to come from outside; the cost tables have too few rows; a request can never be served."""
+seconds or verified tokens are to come from outside; the cost tables have too few rows; a request that fits nowhere."""
 
 
 class Serving(NamedTuple):
@@ -77,10 +77,12 @@ class Serving(NamedTuple):
 
 
 @kernel
-def advance(replica: Replica, requests: Requests, serving: Serving, log: Log, horizon: float) -> int:
+def advance(  # noqa: C901 (one phase after the other; a call for each would cost more than most of them)
+    replica: Replica, requests: Requests, serving: Serving, log: Log, horizon: float
+) -> int:
     """Run until a moment, or until something is needed; says why it stopped.
 
-    What comes from outside is written to the replica, and its ``count[PHASE]`` set to the phase that it completes.
+    What comes from outside is written to the replica, and its ``number[PHASE]`` set to the phase that it completes.
 
     Args:
         replica, requests: the state, which changes.
@@ -88,7 +90,7 @@ def advance(replica: Replica, requests: Requests, serving: Serving, log: Log, ho
         log: receives rows.
         horizon: steps that end by then are committed, and no step begins after it [s].
     """
-    count, time = replica.count, replica.time
+    count, time = replica.number, replica.time
     while True:
         phase = count[PHASE]
         if phase == BETWEEN:
@@ -163,7 +165,7 @@ def advance(replica: Replica, requests: Requests, serving: Serving, log: Log, ho
 @kernel
 def receive(replica: Replica, requests: Requests, limits: Limits, draft_length: int) -> None:
     """Those who have arrived by now go to the end of their line."""
-    count = replica.count
+    count = replica.number
     while count[RECEIVED] < count[SENT] and replica.sent.at[count[RECEIVED]] <= replica.time[NOW]:
         request = replica.sent.request[count[RECEIVED]]
         requests.arrival[request] = replica.sent.at[count[RECEIVED]]
@@ -176,7 +178,7 @@ def receive(replica: Replica, requests: Requests, limits: Limits, draft_length: 
 @kernel
 def _answer(replica: Replica, think: Floats) -> None:
     """The clients of those who have finished send again, until all requests are sent."""
-    count, sent_at = replica.count, replica.sent.at
+    count, sent_at = replica.number, replica.sent.at
     for _ in range(count[FINISHED]):
         if count[SENT] >= len(think):
             return

@@ -24,7 +24,7 @@ def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: i
     Under the token and greedy rules uniforms go by output position; under the block rule, which looks beyond its
     stopping point, drafting and accepting go by the start of the round as well (`luck.draw_luck`).
     """
-    B, K, lengths = replica.count[DECODES], 0, replica.seats.num_draft
+    B, K, lengths = replica.number[DECODES], 0, replica.seats.num_draft
     for b in range(B):
         K = max(K, lengths[b])
     draft, accept, final = np.zeros((B, K), np.int64), np.zeros((B, K)), np.zeros(B)

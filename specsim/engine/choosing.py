@@ -15,7 +15,6 @@ from specsim.engine.state import (
     LOOKUPS,
     PASSES,
     RUNNING,
-    Ints,
     Replica,
     Requests,
 )
@@ -39,7 +38,7 @@ def choose(
 ) -> bool:
     """Fill ``wanted`` for those who decode; says whether the cost tables sufficed, where steps had to be priced."""
     context_tokens = _list_decodes(replica, requests, policy.longest)
-    decoding, wanted, slots = replica.count[DECODES], replica.seats.wanted, requests.slot
+    decoding, wanted, slots = replica.number[DECODES], replica.seats.wanted, requests.slot
     decodes, num_out = replica.seats.decodes, replica.seats.num_out
     if policy.kind == PER_REQUEST:
         for b in range(decoding):
@@ -65,7 +64,7 @@ def choose(
 @kernel
 def _list_decodes(replica: Replica, requests: Requests, num_draft: int) -> int:
     """Make those who decode the decodes of the step, with so many drafts each; returns the sum of their contexts."""
-    count, running, left = replica.count, replica.seats.running, requests.left
+    count, running, left = replica.number, replica.seats.running, requests.left
     decodes, lengths = replica.seats.decodes, replica.seats.num_draft
     prompt_tokens, emitted, context_tokens = requests.prompt_tokens, requests.emitted, 0
     count[DECODES], count[CHUNKS], count[LOOKUPS] = 0, 0, 0
@@ -82,7 +81,7 @@ def _list_decodes(replica: Replica, requests: Requests, num_draft: int) -> int:
 def _draft_while_confident(replica: Replica, requests: Requests, rows: ChainRows, policy: PolicyForm) -> None:
     """Each request drafts on while the drafter gave the token that it drew enough probability; that token stays."""
     wanted, slots, decodes = replica.seats.wanted, requests.slot, replica.seats.decodes
-    for b in range(replica.count[DECODES]):
+    for b in range(replica.number[DECODES]):
         request = decodes[b]
         slot, place = slots[request], requests.emitted[request] - replica.seats.first_position[slots[request]]
         num_draft = 0
@@ -104,13 +103,13 @@ def _step_seconds(
     replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm, costs: StepForm, num_draft: int
 ) -> float:
     """Seconds of a step in which everybody who decodes drafts for so many positions; -1 if the tables are short."""
-    for b in range(replica.count[DECODES]):
+    for b in range(replica.number[DECODES]):
         replica.seats.num_draft[b] = num_draft
     fill_work(replica, requests, limits, drafter)
-    passes = replica.passes[: replica.count[PASSES]]
+    passes = replica.passes[: replica.number[PASSES]]
     if most_rows(passes) > costs.rows:
         return -1.0
-    lookups = replica.count[DECODES] if limits.looks_up and num_draft > 0 else 0
+    lookups = replica.number[DECODES] if limits.looks_up and num_draft > 0 else 0
     price_step(costs, passes, len(passes), lookups, AS_CAPTURED, replica.parts)
     return float(np.sum(replica.parts))
 
@@ -121,7 +120,7 @@ def learn(replica: Replica, requests: Requests, policy: PolicyForm) -> None:
     decodes, lengths, num_out = replica.seats.decodes, replica.seats.num_draft, replica.seats.num_out
     if policy.kind != GOODPUT and policy.kind != PER_REQUEST:
         return
-    for b in range(replica.count[DECODES]):
+    for b in range(replica.number[DECODES]):
         if lengths[b] == 0:
             continue
         if policy.kind == GOODPUT:

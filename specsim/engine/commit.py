@@ -26,7 +26,7 @@ def commit(replica: Replica, requests: Requests, limits: Limits, drafter: Drafte
     """Hand out what the step yields: the decodes' verified tokens, and a token to each prompt that is complete."""
     tokens = _commit_decodes(replica, requests, limits, drafter, log)
     tokens += _commit_chunks(replica, requests, log)
-    log.counts[replica.count[STEPS], NUM_EMITTED] = tokens
+    log.counts[replica.number[STEPS], NUM_EMITTED] = tokens
     _close_up(replica, requests, len(limits.num_nodes), key)
 
 
@@ -35,11 +35,11 @@ def _commit_decodes(replica: Replica, requests: Requests, limits: Limits, drafte
     """Tokens for those that verified, and what their drafter lacks; returns how many tokens."""
     emitted, output_tokens, catch_up = requests.emitted, requests.output_tokens, requests.catch_up
     first_token, last_token, now = requests.first_token, requests.last_token, replica.time[NOW]
-    takes_in, num_nodes, row, step = drafter.takes_in, limits.num_nodes, replica.count[ROUNDS], replica.count[STEPS]
+    takes_in, num_nodes, row, step = drafter.takes_in, limits.num_nodes, replica.number[ROUNDS], replica.number[STEPS]
     decodes, all_out, lengths = replica.seats.decodes, replica.seats.num_out, replica.seats.num_draft
     last_is_new, rounds, tally, gaps = replica.seats.last_is_new, log.rounds, log.tally, log.gaps
     longest, total, gap_sum = len(num_nodes) - 1, 0, 0.0
-    for b in range(replica.count[DECODES]):
+    for b in range(replica.number[DECODES]):
         request, num_out, num_draft = decodes[b], all_out[b], lengths[b]
         lacking, nodes = output_tokens[request] - emitted[request], num_nodes[num_draft]
         received = min(num_out, lacking)
@@ -61,7 +61,7 @@ def _commit_decodes(replica: Replica, requests: Requests, limits: Limits, drafte
             rounds[row, ROUND_ACCEPTED], rounds[row, ROUND_EMITTED] = num_out - 1, received
             rounds[row, ROUND_FROM_PROMPT] = 0
             row += 1
-    replica.count[ROUNDS] = row
+    replica.number[ROUNDS] = row
     log.gap_sum[0] += gap_sum
     return total
 
@@ -69,7 +69,7 @@ def _commit_decodes(replica: Replica, requests: Requests, limits: Limits, drafte
 @kernel
 def _commit_chunks(replica: Replica, requests: Requests, log: Log) -> int:
     """A token for each prompt that is complete, or complete again; returns how many."""
-    tokens, count, now = 0, replica.count, replica.time[NOW]
+    tokens, count, now = 0, replica.number, replica.time[NOW]
     for i in range(count[CHUNKS]):
         request = replica.seats.chunks[i]
         requests.left[request] -= replica.seats.chunk_tokens[i]
@@ -95,7 +95,7 @@ def _commit_chunks(replica: Replica, requests: Requests, log: Log) -> int:
 @kernel
 def _close_up(replica: Replica, requests: Requests, longest: int, key: Words) -> None:
     """Those whose output is complete leave, and the others close up; their luck is drawn as far as it is needed."""
-    count, kept, emitted, running = replica.count, 0, requests.emitted, replica.seats.running
+    count, kept, emitted, running = replica.number, 0, requests.emitted, replica.seats.running
     slot, first_position, num_positions = requests.slot, replica.seats.first_position, replica.lanes.shape[2]
     output_tokens = requests.output_tokens
     count[FINISHED] = 0

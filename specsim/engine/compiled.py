@@ -7,15 +7,17 @@ import inspect
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from specsim.engine.advance import advance
+from specsim.engine.advance import Serving, advance
 from specsim.engine.log import Log
 from specsim.engine.state import Replica, Requests
 from specsim.kernels import KERNELS
+from specsim.verification.arrays import Bools, Float64s, Floats, Int64s
 from specsim.verification.core import reason_for_numpy
 from specsim.verification.into import verify_rows_into
 
-Advance = Callable[[Replica, Requests, "advance.Serving", Log, float], int]
+Advance = Callable[[Replica, Requests, Serving, Log, float], int]
 
 
 @cache
@@ -29,20 +31,38 @@ def _compiled() -> Advance:
 
     from specsim.verification.compiled import forms, rules
 
+    options: Any = forms.OPTIONS
     for function in KERNELS:
-        register_jitable(**forms.OPTIONS)(function)
+        register_jitable(**options)(function)
 
-    @overload(verify_rows_into, jit_options=forms.OPTIONS, strict=False)
-    def _as_loops(rule, draft, num_draft, q, q_row, p, p_row, greedy, accept, final, out, num_out):  # type: ignore
-        return rules.verify_rows
-
+    # numba asks for the code that stands for a function with the arguments that it is called with
+    overload(verify_rows_into, jit_options=options, strict=False)(_loops)
     sources = {inspect.getfile(function) for function in (*KERNELS, rules.verify_rows)}
     digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sorted(sources))).hexdigest()
 
-    def advance_compiled(replica: Replica, requests: Requests, serving: object, log: Log, horizon: float) -> int:
+    def advance_compiled(replica: Replica, requests: Requests, serving: Serving, log: Log, horizon: float) -> int:
         # numba keeps what it compiled for as long as this file and this constant stay the same
         if len(digest) == 0:
             return -1
         return advance(replica, requests, serving, log, horizon)
 
     return forms.kept(advance_compiled)
+
+
+def _loops(
+    rule: int,
+    draft: Int64s,
+    num_draft: Int64s,
+    q: Floats,
+    q_row: Int64s,
+    p: Floats,
+    p_row: Int64s,
+    greedy: Bools,
+    accept: Float64s,
+    final: Float64s,
+    out: Int64s,
+    num_out: Int64s,
+) -> Callable[..., None]:
+    from specsim.verification.compiled.rules import verify_rows
+
+    return verify_rows

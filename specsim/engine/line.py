@@ -16,7 +16,7 @@ def join(replica: Replica, requests: Requests, request: int) -> None:
     else:
         requests.behind[replica.lines.last[line]] = request
     replica.lines.last[line] = request
-    replica.count[WAITING] += 1
+    replica.number[WAITING] += 1
 
 
 @kernel
@@ -27,7 +27,7 @@ def rejoin(replica: Replica, requests: Requests, request: int) -> None:
     if replica.lines.first[line] < 0:
         replica.lines.last[line] = request
     replica.lines.first[line] = request
-    replica.count[WAITING] += 1
+    replica.number[WAITING] += 1
 
 
 @kernel
@@ -46,4 +46,4 @@ def leave(replica: Replica, requests: Requests, request: int) -> None:
     replica.lines.first[line] = requests.behind[request]
     if replica.lines.first[line] < 0:
         replica.lines.last[line] = -1
-    replica.count[WAITING] -= 1
+    replica.number[WAITING] -= 1

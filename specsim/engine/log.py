@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from specsim.engine.state import (
     BLOCKS_IN_USE,
-    CHUNKS,
     DECODES,
     NOW,
     ROUNDS,
@@ -37,7 +36,7 @@ ROUND_STEP, ROUND_REQUEST, ROUND_DRAFT, ROUND_NODES, ROUND_ACCEPTED, ROUND_EMITT
 
 
 class Log(NamedTuple):
-    """Rows not yet taken away, as many as ``Replica.count`` says in STEPS and ROUNDS.
+    """Rows not yet taken away, as many as ``Replica.number`` says in STEPS and ROUNDS.
 
     Attributes:
         spans: start and end of steps [s].
@@ -77,14 +76,14 @@ def new_log(num_steps: int, num_rounds: int, longest: int, *, keep_rounds: bool)
 @kernel
 def has_room(log: Log, replica: Replica) -> bool:
     """Whether another step fits, with a round for every request in service."""
-    steps, rounds = replica.count[STEPS], replica.count[ROUNDS]
+    steps, rounds = replica.number[STEPS], replica.number[ROUNDS]
     return steps < len(log.spans) and (not log.keep_rounds or rounds + len(replica.seats) <= len(log.rounds))
 
 
 @kernel
 def write_step(log: Log, replica: Replica) -> None:
     """The step that begins now."""
-    count, row = replica.count, replica.count[STEPS]
+    count, row = replica.number, replica.number[STEPS]
     log.spans[row, 0], log.spans[row, 1] = replica.time[NOW], replica.time[STEP_END]
     for part in range(len(replica.parts)):
         log.parts[row, part] = replica.parts[part]
@@ -104,4 +103,5 @@ def gap_class(seconds: float) -> int:
 
 def gap_middles() -> Floats:
     """The time that stands for each class: in the middle of it, by ratio [s]."""
-    return SHORTEST_GAP * GAP_RATIO ** (np.arange(NUM_GAPS) - 0.5)
+    middles: Floats = SHORTEST_GAP * np.power(GAP_RATIO, np.arange(NUM_GAPS) - 0.5)
+    return middles

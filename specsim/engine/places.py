@@ -20,7 +20,7 @@ def admit(replica: Replica, requests: Requests, limits: Limits, key: Words, requ
         request: who.
         tokens: that it is to hold at first.
     """
-    count, place = replica.count, replica.count[RUNNING]
+    count, place = replica.number, replica.number[RUNNING]
     blocks = limits.blocks_of[tokens]
     if count[BLOCKS_IN_USE] + blocks > limits.num_blocks:
         return False
@@ -54,7 +54,7 @@ def look_ahead(replica: Replica, requests: Requests, key: Words, request: int) -
 @kernel
 def vacate(replica: Replica, requests: Requests, request: int) -> None:
     """Give back a request's slot and blocks; its place in ``running`` is the caller's to close."""
-    count = replica.count
+    count = replica.number
     replica.seats.free_slots[count[FREE_SLOTS]] = requests.slot[request]
     count[FREE_SLOTS] += 1
     requests.slot[request] = -1
@@ -65,8 +65,8 @@ def vacate(replica: Replica, requests: Requests, request: int) -> None:
 @kernel
 def preempt_last(replica: Replica, requests: Requests) -> int:
     """Send the last of those in service back to the front of its line, its cache lost; returns who it was."""
-    replica.count[RUNNING] -= 1
-    request = replica.seats.running[replica.count[RUNNING]]
+    replica.number[RUNNING] -= 1
+    request = replica.seats.running[replica.number[RUNNING]]
     vacate(replica, requests, request)
     requests.preempted[request] += 1
     requests.left[request] = requests.prompt_tokens[request] + requests.emitted[request]

@@ -25,14 +25,14 @@ class Recorder:
 
     def take(self, replica: Replica) -> None:
         """Empty the log of its rows."""
-        steps, rounds = int(replica.count[STEPS]), int(replica.count[ROUNDS])
+        steps, rounds = int(replica.number[STEPS]), int(replica.number[ROUNDS])
         log = self._log
         self._steps.append((log.spans[:steps].copy(), log.parts[:steps].copy(), log.counts[:steps].copy()))
         taken = log.rounds[:rounds].astype(np.int64)
         taken[:, 0] += self._num_steps
         self._rounds.append(taken)
         self._num_steps += steps
-        replica.count[STEPS] = replica.count[ROUNDS] = 0
+        replica.number[STEPS] = replica.number[ROUNDS] = 0
 
     def records(self, requests: Requests, num_nodes: Ints) -> RunRecords:
         """Everything recorded.
@@ -45,12 +45,14 @@ class Recorder:
         empty = (np.zeros((0, 2)), np.zeros((0, len(PARTS))), np.zeros((0, NUM_STEP_COUNTS), np.int64))
         spans, parts, counts = (np.concatenate(column) for column in zip(empty, *self._steps, strict=True))
         counts[:, 5] *= self._block_size
-        steps = StepRecords(*spans.T.copy(), parts, *counts.T.copy())
+        start, end = spans.T.copy()
+        steps = StepRecords(start, end, parts, *counts.T.copy()[:NUM_STEP_COUNTS])
         tally = self._tally(num_nodes)
         if not self._log.keep_rounds:
             return RunRecords(RequestRecords(*columns), steps, None, tally)
         rounds = np.concatenate([np.zeros((0, NUM_ROUND_COLUMNS), np.int64), *self._rounds]).T.copy()
-        kept = RoundRecords(*rounds[:6], rounds[6].astype(np.bool_))
+        step, request, num_draft, nodes, accepted, emitted, from_prompt = rounds
+        kept = RoundRecords(step, request, num_draft, nodes, accepted, emitted, from_prompt.astype(np.bool_))
         return RunRecords(RequestRecords(*columns), steps, kept, tally)
 
     def _tally(self, num_nodes: Ints) -> RoundTally:

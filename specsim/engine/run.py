@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from specsim.costs.step import StepCost
 from specsim.drafting.passes import most_passes
 from specsim.drafting.tree_acceptance import TreeAcceptance
-from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY, Serving
+from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY
 from specsim.engine.compiled import advance_function
 from specsim.engine.line import foremost
 from specsim.engine.log import new_log
@@ -97,9 +96,9 @@ class Server:
 
     def send(self, arrivals: Floats) -> None:
         """Add requests to those that are known to come, at these times [s], ascending."""
-        sent = self.replica.count[SENT]
+        sent = self.replica.number[SENT]
         self.replica.sent.at[sent : sent + len(arrivals)] = arrivals
-        self.replica.count[SENT] += len(arrivals)
+        self.replica.number[SENT] += len(arrivals)
 
     def finish(self) -> RunRecords:
         """Run until nothing is left to do."""
@@ -131,25 +130,25 @@ class Server:
 
     def _choose(self) -> None:
         replica, requests, policy = self.replica, self.requests, self._setup.policy
-        running = replica.seats.running[: replica.count[RUNNING]]
+        running = replica.seats.running[: replica.number[RUNNING]]
         decoding = running[requests.left[running] == 0]
         context = int((requests.prompt_tokens[decoding] + requests.emitted[decoding]).sum())
-        observation = Observation(len(decoding), int(replica.count[WAITING]), context)
+        observation = Observation(len(decoding), int(replica.number[WAITING]), context)
         assert callable(policy)
         wanted, self._policy_state = policy(observation, self._policy_state)
         replica.seats.wanted[requests.slot[decoding]] = wanted
-        replica.count[PHASE] = CHOSEN
+        replica.number[PHASE] = CHOSEN
 
     def _price(self) -> None:
-        target, *drafts = (Pass(*row) for row in self.replica.passes[: self.replica.count[PASSES]].tolist())
-        self.replica.parts[:] = self._setup.cost.price(target, drafts, int(self.replica.count[LOOKUPS]))
-        self.replica.count[PHASE] = PRICED
+        target, *drafts = (Pass(*row) for row in self.replica.passes[: self.replica.number[PASSES]].tolist())
+        self.replica.parts[:] = self._setup.cost.price(target, drafts, int(self.replica.number[LOOKUPS]))
+        self.replica.number[PHASE] = PRICED
 
     def _verify(self) -> None:
         source = self._setup.source
         assert isinstance(source, TreeAcceptance)
         verify_trees(self.replica, self.requests, source, self._setup.shape)
-        self.replica.count[PHASE] = VERIFIED
+        self.replica.number[PHASE] = VERIFIED
 
     def _lengthen(self) -> None:
         costs = cost_form(self._setup.cost, 2 * self._serving.costs.rows)

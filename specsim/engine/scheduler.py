@@ -18,7 +18,7 @@ from specsim.luck import LANE_FOUND
 @kernel
 def schedule(replica: Replica, requests: Requests, limits: Limits, key: Words) -> None:
     """Fill the decodes and chunks of the replica's next step."""
-    count, budget = replica.count, limits.max_num_batched_tokens
+    count, budget = replica.number, limits.max_num_batched_tokens
     count[DECODES], count[CHUNKS] = 0, 0
     if limits.prefill_first:
         budget, lost = _serve_running(replica, requests, limits, budget, True, False)
@@ -37,7 +37,7 @@ def _serve_running(
     replica: Replica, requests: Requests, limits: Limits, budget: int, prompts: bool, decodes: bool
 ) -> tuple[int, bool]:
     """Requests in service, in order; returns the budget that is left, and whether somebody lost their place."""
-    count, seats = replica.count, replica.seats
+    count, seats = replica.number, replica.seats
     running, wanted = seats.running, seats.wanted
     all_left, all_blocks, slots = requests.left, requests.blocks, requests.slot
     prompt_tokens, emitted = requests.prompt_tokens, requests.emitted
@@ -87,7 +87,7 @@ def chunk_tokens(left: int, budget: int, chunked: bool) -> int:
 @kernel
 def _admit_prompts(replica: Replica, requests: Requests, limits: Limits, key: Words, budget: int) -> int:
     """Requests in line, until one of them does not fit; returns the budget that is left."""
-    count = replica.count
+    count = replica.number
     while budget > 0 and count[RUNNING] < limits.max_num_seqs:
         request = foremost(replica)
         if request < 0:
@@ -108,7 +108,7 @@ def admit_decodes(replica: Replica, requests: Requests, limits: Limits, key: Wor
     Only with room for all the drafts that they can have: whoever is sent away again would lose the prompt's cache.
     """
     most = min(limits.max_num_seqs, limits.max_num_batched_tokens)
-    while replica.count[RUNNING] < most:
+    while replica.number[RUNNING] < most:
         request = foremost(replica)
         if request < 0:
             break
@@ -120,7 +120,7 @@ def admit_decodes(replica: Replica, requests: Requests, limits: Limits, key: Wor
 @kernel
 def look_up(replica: Replica, requests: Requests, share_at_least: Floats) -> None:
     """Look drafts up in the text so far, which may find fewer tokens than are wanted, or none."""
-    count = replica.count
+    count = replica.number
     count[LOOKUPS] = 0
     running, wanted, first_position = replica.seats.running, replica.seats.wanted, replica.seats.first_position
     slots, left, emitted = requests.slot, requests.left, requests.emitted

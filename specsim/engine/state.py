@@ -28,7 +28,7 @@ SENT, RECEIVED = 4, 5  # arrivals that are known, and those of them that have ar
 PHASE, DECODES, CHUNKS, PASSES, LOOKUPS, FINISHED = 6, 7, 8, 9, 10, 11  # of the step
 STEPS, ROUNDS = 12, 13  # rows in the log
 NUM_COUNTS = 14
-"""Places in ``Replica.count``."""
+"""Places in ``Replica.number``."""
 
 BETWEEN, CHOSEN, SCHEDULED, PRICED, IN_FLIGHT, VERIFIED = range(6)
 """Phases of a step, by what is done: nothing; draft lengths are chosen; it is scheduled; it is priced; it runs until
@@ -74,7 +74,7 @@ class Requests(np.recarray[Any, Any]):
 
 
 class Seats(np.recarray[Any, Any]):
-    """Lists of those in service, of which ``Replica.count`` says how long they are, and what belongs to a slot [S].
+    """Lists of those in service, of which ``Replica.number`` says how long they are, and what belongs to a slot [S].
 
     Attributes:
         running: requests in service, by priority and order of admission.
@@ -108,7 +108,7 @@ class Lines(np.recarray[Any, Any]):
 
 
 class Sent(np.recarray[Any, Any]):
-    """When requests arrive, ascending, and which [N]; those that ``count[SENT]`` counts are known."""
+    """When requests arrive, ascending, and which [N]; those that ``number[SENT]`` counts are known."""
 
     at: Floats
     request: Ints
@@ -119,7 +119,7 @@ class Replica(NamedTuple):
 
     Attributes:
         time: see NOW and STEP_END [s].
-        count: see RUNNING and the following.
+        number: see RUNNING and the following.
         seats: who is in service.
         lines: who waits.
         sent: who comes.
@@ -131,7 +131,7 @@ class Replica(NamedTuple):
     """
 
     time: Floats
-    count: Ints
+    number: Ints
     seats: Seats
     lines: Lines
     sent: Sent
@@ -173,13 +173,13 @@ def new_replica(
         columns: uniforms for each output position, and for each start of a round.
         memory: what its policy remembers at first.
     """
-    count, seats = np.zeros(NUM_COUNTS, np.int64), _records(Seats, num_slots)
-    count[FREE_SLOTS], seats.free_slots[:] = num_slots, np.arange(num_slots)[::-1]
+    number, seats = np.zeros(NUM_COUNTS, np.int64), _records(Seats, num_slots)
+    number[FREE_SLOTS], seats.free_slots[:] = num_slots, np.arange(num_slots)[::-1]
     lines, sent = _records(Lines, num_priorities), _records(Sent, num_requests)
     lines.first[:], lines.last[:], sent.request[:] = -1, -1, np.arange(num_requests)
     return Replica(
         time=np.zeros(2),
-        count=count,
+        number=number,
         seats=seats,
         lines=lines,
         sent=sent,
@@ -197,4 +197,5 @@ Records = TypeVar("Records", bound="np.recarray[Any, Any]")
 def _records(kind: type[Records], number: int) -> Records:
     """So many entries of zeros, with the fields that a class names."""
     fields = [(name, np.float64 if form == "Floats" else np.int64) for name, form in kind.__annotations__.items()]
-    return np.zeros(number, fields).view(np.recarray).view(kind)
+    entries: Records = np.zeros(number, fields).view(np.recarray).view(kind)
+    return entries

@@ -37,7 +37,7 @@ def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape
         source: where trees and distributions come from.
         shape: the largest tree that is drafted; rounds draft its first levels.
     """
-    B = int(replica.count[DECODES])
+    B = int(replica.number[DECODES])
     decodes, num_draft = replica.seats.decodes[:B], replica.seats.num_draft[:B]
     slots, num_levels = requests.slot[decodes], int(num_draft.max(initial=0))
     places = requests.emitted[decodes] - replica.seats.first_position[slots]

@@ -24,7 +24,7 @@ from specsim.kernels import kernel
 @kernel
 def fill_work(replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm) -> None:
     """Write the passes of the step that was scheduled: the target's, then the drafter's."""
-    count, target = replica.count, replica.passes[0]
+    count, target = replica.number, replica.passes[0]
     target[:] = 0
     prompts = _add_chunks(replica, requests, target)
     _add_decodes(replica, requests, limits, target)
@@ -50,7 +50,7 @@ def _add_decodes(replica: Replica, requests: Requests, limits: Limits, target: I
         limits.total_depth,
     )
     tokens, reads, pairs, verifying = 0, 0, 0, 0
-    for b in range(replica.count[DECODES]):
+    for b in range(replica.number[DECODES]):
         request, num_draft = decodes[b], lengths[b]
         nodes, context = num_nodes[num_draft], prompt_tokens[request] + emitted[request]
         tokens += 1 + nodes
@@ -60,7 +60,7 @@ def _add_decodes(replica: Replica, requests: Requests, limits: Limits, target: I
             verifying += context + nodes
     target[TOKENS] += tokens
     target[LOGIT_ROWS] += tokens
-    target[SEQUENCES] += replica.count[DECODES]
+    target[SEQUENCES] += replica.number[DECODES]
     target[CONTEXT_TOKENS] += reads
     target[QUERY_CONTEXT] += pairs
     target[VERIFY_CONTEXT] += verifying
@@ -70,7 +70,7 @@ def _add_decodes(replica: Replica, requests: Requests, limits: Limits, target: I
 def _add_chunks(replica: Replica, requests: Requests, target: Ints) -> Ints:
     """The prompt chunks; logits are computed for the last token of each prompt that ends. Returns their sums."""
     sums = np.zeros(4, np.int64)
-    for i in range(replica.count[CHUNKS]):
+    for i in range(replica.number[CHUNKS]):
         request, tokens = replica.seats.chunks[i], replica.seats.chunk_tokens[i]
         left = requests.left[request] - tokens
         end = requests.prompt_tokens[request] + requests.emitted[request] - left

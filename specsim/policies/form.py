@@ -67,7 +67,8 @@ def policy_form(policy: Policy, max_num_seqs: int) -> PolicyForm:
         case OffAbovePolicy():
             return form._replace(off_above=policy.batch, on_below=policy.resume_at or policy.batch)
         case SchedulePolicy():
-            return form._replace(**_schedule(policy, max_num_seqs))
+            edges, table = _schedule(policy, max_num_seqs)
+            return form._replace(edges=edges, table=table)
         case GoodputPolicy():
             return form._replace(kind=GOODPUT, forget=0.5 ** (1 / policy.half_life))
         case PerRequestPolicy():
@@ -78,13 +79,15 @@ def policy_form(policy: Policy, max_num_seqs: int) -> PolicyForm:
             return form._replace(kind=ORACLE)
 
 
-def _schedule(policy: SchedulePolicy, max_num_seqs: int) -> dict[str, Ints]:
+def _schedule(policy: SchedulePolicy, max_num_seqs: int) -> tuple[Ints, Ints]:
+    """Where contexts begin that have another row, and the rows."""
     edges = sorted({row.context[0] for row in policy.table} - {0})
     table = np.zeros((len(edges) + 1, max_num_seqs + 1), np.int64)
     for row in policy.table:
         first, last = row.batch
-        table[np.searchsorted(edges, row.context[0], side="right"), first : max_num_seqs + 1 if last is None else last + 1] = row.num_draft_tokens
-    return {"edges": np.array(edges, np.int64), "table": table}
+        end = max_num_seqs + 1 if last is None else last + 1
+        table[np.searchsorted(edges, row.context[0], side="right"), first:end] = row.num_draft_tokens
+    return np.array(edges, np.int64), table
 
 
 ON, TRIED = 0, 1

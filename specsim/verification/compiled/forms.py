@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from numba import njit, types
 
 # No fastmath: additions stay in the order in which they are written. Divisions by zero give what NumPy gives.
+Function = TypeVar("Function", bound=Callable[..., Any])
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
@@ -16,7 +17,7 @@ def read_only(dtype: types.Type, ndim: int) -> types.Array:
     return types.Array(dtype, ndim, "C", readonly=True)
 
 
-def kept(function: Callable[..., None], signature: object = None) -> Callable[..., None]:
+def kept(function: Function, signature: object = None) -> Function:
     """The function, compiled and kept on disk; by each process anew where no folder for that can be written to.
 
     Args:
@@ -26,7 +27,7 @@ def kept(function: Callable[..., None], signature: object = None) -> Callable[..
     form = () if signature is None else (signature,)
     compile_: Any = njit
     try:
-        found: Callable[..., None] = compile_(*form, cache=True, **OPTIONS)(function)
+        found: Function = compile_(*form, cache=True, **OPTIONS)(function)
     except RuntimeError:  # numba finds no place for its cache
         found = compile_(*form, **OPTIONS)(function)
     return found
