@@ -38,6 +38,8 @@ from specsim.workload.lengths import Lengths, fixed_lengths, resampled_lengths, 
 from specsim.workload.quantiles import read_table
 from specsim.workload.traces import read_azure_trace
 
+BLOCK_SIZE = 16  # tokens in a KV block, where the engine's profile says nothing
+
 
 class Simulation:
     """A deployment under a workload, ready to run at any load, draft length and replication.
@@ -103,12 +105,11 @@ class Simulation:
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication)
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
         memory, shape = self.memory(speculating), self.draft_shape(num_draft_tokens)
-        max_num_seqs = (speculating and engine.speculation_max_num_seqs) or engine.max_num_seqs
+        max_num_seqs, max_num_batched_tokens = self._limits(speculating)
         tree = scenario.speculation.rule == "tree"
         setup = Setup(
             max_num_seqs=max_num_seqs,
-            max_num_batched_tokens=(speculating and engine.speculation_max_num_batched_tokens)
-            or engine.max_num_batched_tokens,
+            max_num_batched_tokens=max_num_batched_tokens,
             kv_tokens=memory.kv_tokens,
             decode_only=scenario.workload.decode_only,
             cost=cost or self.step_cost(speculating),
@@ -122,6 +123,9 @@ class Simulation:
             seed=scenario.seed,
             replication=replication,
             pool_tokens=memory.room(shape.max_nodes),
+            block_size=engine.block_size or BLOCK_SIZE,
+            chunked_prefill=not engine.whole_prompts,
+            prefill_first=engine.scheduling == "prompts_first",
             keep_rounds=keep_rounds,
         )
         if isinstance(load, ClosedLoop):
@@ -184,6 +188,13 @@ class Simulation:
             where=str(self.inputs.files["scenario"]),
         )
 
+    def _limits(self, speculating: bool) -> tuple[int, int]:
+        """The most requests and tokens in a step."""
+        engine = self.inputs.engine
+        sequences = speculating and engine.speculation_max_num_seqs
+        tokens = speculating and engine.speculation_max_num_batched_tokens
+        return sequences or engine.max_num_seqs, tokens or engine.max_num_batched_tokens
+
     def lengths_checked(self, num_requests: int, num_draft_tokens: int, replication: int) -> Lengths:
         """``lengths``, unless one of the requests could never be served.
 
@@ -197,11 +208,19 @@ class Simulation:
         draft_tokens = self.draft_shape(num_draft_tokens).max_nodes
         needed = memory.pool_tokens(longest + draft_tokens, draft_tokens)
         drafts = f" with its drafts ({longest} + {draft_tokens})" if draft_tokens else f" ({longest})"
-        if needed > memory.kv_tokens:
+        block, (_, budget) = self.inputs.engine.block_size or BLOCK_SIZE, self._limits(num_draft_tokens > 0)
+        if needed > memory.kv_tokens // block * block:
             held = "" if needed == longest + draft_tokens else f", which takes the room of {needed}"
             remedy = (
                 f"the KV pool holds {memory.kv_tokens} tokens, fewer than the longest request{drafts}{held}; use more "
                 "devices, a larger device or shorter requests"
+            )
+            problems.append(Problem(where, "workload.lengths", f"{longest} tokens", remedy))
+        if self.inputs.engine.whole_prompts and longest > budget:
+            remedy = (
+                f"the engine does not split prompts, and a step holds {budget} tokens, fewer than the longest request, "
+                "which is computed anew in one step when it is preempted; raise max_num_batched_tokens, or leave "
+                "whole_prompts out"
             )
             problems.append(Problem(where, "workload.lengths", f"{longest} tokens", remedy))
         if positions is not None and longest > positions:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
-from specsim.schema.base import Bytes, Count, Duration, Fraction, Input, Number
+from specsim.schema.base import Bytes, Count, Duration, Flag, Fraction, Input, Number
 from specsim.schema.hardware import Device, Efficiency, Sharpness, Sourced
 
 Block = TypeVar("Block", bound=Input)
@@ -91,6 +91,13 @@ class Engine(Sourced):
     """The same with speculation on, where that changes it."""
     speculation_max_num_batched_tokens: Count | None = None
     """The same with speculation on, where that changes it."""
+    scheduling: Literal["running_first", "prompts_first"] | None = None
+    """running_first: requests in service go first, and prompts fill up the step (vLLM, TensorRT-LLM); prompts_first:
+    prompts are computed in steps of their own, before anything is decoded (SGLang unless mixed chunks are on). Left out: running_first."""
+    whole_prompts: Flag | None = None
+    """Whether a prompt waits until a step can hold it whole, instead of being computed in chunks. Left out: no."""
+    block_size: Count | None = None
+    """Tokens in a block of the KV cache. Left out: 16, as in vLLM."""
     memory_fraction: Annotated[Fraction, Field(gt=0)]
     """Share of device memory that the engine uses."""
     activation_reserve: Bytes
