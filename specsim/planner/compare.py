@@ -103,6 +103,7 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
                 num_draft_tokens=k,
                 num_requests=scenario.workload.num_requests,
                 replication=replication,
+                policy=scenario.speculation.policy if k else None,
             )
             records.setdefault(k, run)
             longest = max(longest, most_step_tokens(run.steps))

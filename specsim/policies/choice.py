@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specsim.kernels import kernel
-from specsim.policies.form import ON, TRIED, Floats, PolicyForm
+from specsim.policies.form import INITIAL_WEIGHT, ON, TRIED, Floats, PolicyForm
 
 
 @kernel
@@ -50,11 +50,15 @@ def choose_by_goodput(policy: PolicyForm, memory: Floats, seconds: Floats) -> in
 
 @kernel
 def remember(policy: PolicyForm, memory: Floats, num_draft: int, num_accepted: int) -> None:
-    """Count a verify: each position up to the first rejection was judged."""
-    for position in range(min(num_accepted + 1, num_draft)):
+    """Count a verify: each position up to the first rejection was judged; of the others a little is forgotten."""
+    faded = (1.0 - policy.forget) * INITIAL_WEIGHT
+    for position in range(policy.longest):
         tried, passed = TRIED + position, TRIED + policy.longest + position
-        memory[tried] = memory[tried] * policy.forget + 1.0
-        memory[passed] = memory[passed] * policy.forget + (1.0 if position < num_accepted else 0.0)
+        memory[tried] = memory[tried] * policy.forget + faded
+        memory[passed] = memory[passed] * policy.forget + faded * policy.initial
+        if position < num_draft and position <= num_accepted:
+            memory[tried] += 1.0
+            memory[passed] += 1.0 if position < num_accepted else 0.0
 
 
 @kernel

@@ -38,6 +38,7 @@ class PolicyForm(NamedTuple):
         off_above, on_below: the table is switched off when more decode, and on again when no more than these do.
         threshold: least probability of a drafted token after which drafting goes on.
         forget: what an earlier verify counts beside the one after it.
+        initial: acceptance that is taken for granted where nothing was seen.
     """
 
     kind: int
@@ -49,6 +50,7 @@ class PolicyForm(NamedTuple):
     on_below: int
     threshold: float
     forget: float
+    initial: float
 
 
 def policy_form(policy: Policy, max_num_seqs: int) -> PolicyForm:
@@ -60,7 +62,7 @@ def policy_form(policy: Policy, max_num_seqs: int) -> PolicyForm:
     """
     longest, never = policy.num_draft_tokens, max_num_seqs + 1
     everywhere = np.full((1, max_num_seqs + 1), longest)
-    form = PolicyForm(TABLE, longest, longest, np.zeros(0, np.int64), everywhere, never, never, 0.0, 1.0)
+    form = PolicyForm(TABLE, longest, longest, np.zeros(0, np.int64), everywhere, never, never, 0.0, 1.0, 0.0)
     match policy:
         case StaticPolicy():
             return form
@@ -70,7 +72,7 @@ def policy_form(policy: Policy, max_num_seqs: int) -> PolicyForm:
             edges, table = _schedule(policy, max_num_seqs)
             return form._replace(edges=edges, table=table)
         case GoodputPolicy():
-            return form._replace(kind=GOODPUT, forget=0.5 ** (1 / policy.half_life))
+            return form._replace(kind=GOODPUT, forget=0.5 ** (1 / policy.half_life), initial=policy.initial_acceptance)
         case PerRequestPolicy():
             return form._replace(kind=PER_REQUEST, start=policy.start)
         case ConfidencePolicy():
@@ -90,6 +92,8 @@ def _schedule(policy: SchedulePolicy, max_num_seqs: int) -> tuple[Ints, Ints]:
     return np.array(edges, np.int64), table
 
 
+INITIAL_WEIGHT = 20.0
+"""Verifies that an initial estimate counts as: a handful of rejections does not decide against a position."""
 ON, TRIED = 0, 1
 """Places in what a policy remembers: whether the table is on; how often each position was judged. From
 ``TRIED + longest`` on, how often it was accepted."""
@@ -101,6 +105,6 @@ def first_memory(policy: Policy) -> Floats:
     memory = np.zeros(1 + 2 * longest)
     memory[ON] = 1.0
     if isinstance(policy, GoodputPolicy):
-        memory[TRIED : TRIED + longest] = 1.0
-        memory[TRIED + longest :] = policy.initial_acceptance
+        memory[TRIED : TRIED + longest] = INITIAL_WEIGHT
+        memory[TRIED + longest :] = INITIAL_WEIGHT * policy.initial_acceptance
     return memory

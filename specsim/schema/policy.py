@@ -100,7 +100,7 @@ def _gaps(name: str, ranges: Sequence[tuple[int, int | None]], *, first: int, st
         if end is None or following < end + step:
             problems.append(f"{name}: [{begin}, {'null' if end is None else end}] overlaps the range from {following}")
         elif following > end + step:
-            problems.append(f"{name}: nothing is said from {end + step} to {following - 1 + (1 - step)}")
+            problems.append(f"{name}: nothing is said from {end + step} to {following - 1}")
     for begin, end in ranges:
         if end is not None and end < begin + 1 - step:
             problems.append(f"{name}: [{begin}, {end}] ends before it begins")
@@ -120,7 +120,8 @@ class GoodputPolicy(Input):
     num_draft_tokens: LongestDraft
     """The longest draft that it can choose."""
     initial_acceptance: Annotated[Number, Field(gt=0, lt=1)] = 0.7
-    """What it takes acceptance at each position to be (given all before it) until it has seen some."""
+    """What it takes acceptance at each position to be (given all before it) until it has seen some, and in time again
+    at positions that it no longer drafts for, so that it tries them anew."""
     half_life: Count = 2000
     """Verifies after which what was seen counts half."""
 

@@ -1,0 +1,140 @@
+"""Policies in the engine: the limits in which they are others, and what they may not do."""
+
+import numpy as np
+import pytest
+
+from specsim.schema.load import load_scenario
+from specsim.schema.policy import (
+    ConfidencePolicy,
+    GoodputPolicy,
+    OffAbovePolicy,
+    OraclePolicy,
+    PerRequestPolicy,
+    SchedulePolicy,
+    StaticPolicy,
+)
+from specsim.schema.workload import ClosedLoop
+from specsim.simulation import Simulation
+
+K = 4
+CONDITIONAL = [0.8, 0.6, 0.7, 0.5]
+STATED = "{kind: profile, basis: conditional, values: [0.8, 0.6, 0.7, 0.5], source: test}"
+POLICIES = {
+    "static": StaticPolicy(num_draft_tokens=K),
+    "off_above": OffAbovePolicy(kind="off_above", num_draft_tokens=K, batch=4),
+    "schedule": SchedulePolicy(
+        kind="schedule",
+        table=({"batch": (1, 4), "num_draft_tokens": K}, {"batch": (5, None), "num_draft_tokens": 1}),
+    ),
+    "goodput": GoodputPolicy(kind="goodput", num_draft_tokens=K),
+    "per_request": PerRequestPolicy(kind="per_request", num_draft_tokens=K),
+    "confidence": ConfidencePolicy(kind="confidence", num_draft_tokens=K, threshold=0.1),
+    "oracle": OraclePolicy(kind="oracle", num_draft_tokens=K),
+}
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Simulate the demo with an acceptance of this test's, under a policy."""
+
+    def simulated(policy, *, concurrency=8, requests=48, overrides=()):
+        inputs = load_scenario("llama3.1-8b-h100-eagle3", [f"speculation.acceptance={STATED}", *overrides])
+        load = ClosedLoop(kind="closed_loop", concurrency=concurrency)
+        return Simulation(inputs).run(load, num_draft_tokens=K, num_requests=requests, replication=0, policy=policy)
+
+    return simulated
+
+
+def same(one, other):
+    pairs = [(one.requests, other.requests), (one.steps, other.steps), (one.rounds, other.rounds)]
+    return all(
+        getattr(a, name).tobytes() == getattr(b, name).tobytes() for a, b in pairs for name in a.__dataclass_fields__
+    )
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        OffAbovePolicy(kind="off_above", num_draft_tokens=K, batch=8),
+        SchedulePolicy(kind="schedule", table=({"batch": (1, None), "num_draft_tokens": K},)),
+    ],
+    ids=["never off", "one row"],
+)
+def test_what_never_switches_is_static(run, policy):
+    assert same(run(policy), run(POLICIES["static"]))
+
+
+def drafts(records):
+    verify = ~records.rounds.from_prompt
+    return records.rounds.num_draft[verify], records.rounds.num_accepted[verify]
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_accepts_as_stated(run, name):
+    """Of positions drafted whose forerunners were all accepted: 4 standard errors, whatever decides what is drafted."""
+    num_draft, accepted = drafts(run(POLICIES[name], requests=400))
+    for position, expected in enumerate(CONDITIONAL):
+        reached = (num_draft > position) & (accepted >= position)
+        if name == "oracle" or reached.sum() < 100:
+            continue  # the oracle's drafts end where they are rejected
+        share = (accepted[reached] > position).mean()
+        assert abs(share - expected) < 4 * np.sqrt(expected * (1 - expected) / reached.sum())
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_tokens_do_not_depend_on_who_shares_the_batch(run, name):
+    """Requests of a policy that looks at no batch have the same rounds alone and together."""
+    if name in ("off_above", "schedule", "goodput"):
+        pytest.skip("looks at the batch")
+    alone, together = (run(POLICIES[name], concurrency=concurrency, requests=24) for concurrency in (1, 8))
+    for request in range(24):
+        rounds = [
+            records.rounds.num_emitted[records.rounds.request == request].tolist() for records in (alone, together)
+        ]
+        assert rounds[0] == rounds[1]
+
+
+def test_an_oracle_wastes_at_most_the_token_that_tells_it_to_stop(run):
+    oracle, static = run(POLICIES["oracle"]), run(POLICIES["static"])
+    num_draft, accepted = drafts(oracle)
+    assert (num_draft == np.minimum(accepted + 1, K)).all()
+    # it receives what a static draft of the greatest length receives
+    for request in range(48):
+        received = [records.rounds.num_emitted[records.rounds.request == request] for records in (oracle, static)]
+        np.testing.assert_array_equal(*received)
+    assert oracle.requests.finish.max() < static.requests.finish.max()
+
+
+@pytest.mark.parametrize(("concurrency", "overrides"), [(1, ()), (32, ()), (256, ()), (1, ("deployment.ideal=true",))])
+def test_goodput_is_about_as_fast_as_the_best_static_length(run, concurrency, overrides):
+    """It has to learn acceptance first, and its estimates of it never stand still: 2 % are left for that."""
+    requests = max(48, 3 * concurrency)
+    ends = {}
+    for length in range(K + 1):
+        policy = StaticPolicy(num_draft_tokens=length)
+        records = run(policy, concurrency=concurrency, requests=requests, overrides=overrides)
+        ends[length] = records.requests.finish.max()
+    records = run(POLICIES["goodput"], concurrency=concurrency, requests=requests, overrides=overrides)
+    assert records.requests.finish.max() < 1.02 * min(ends.values())
+
+
+def test_off_means_that_nothing_is_drafted(run):
+    various = "workload.lengths={kind: quantiles, table: azure-2023-conversation}"
+    records = run(POLICIES["off_above"], concurrency=6, overrides=[various])
+    steps, rounds = records.steps, records.rounds
+    verify = ~rounds.from_prompt
+    crowded = steps.num_decodes[rounds.step[verify]] > 4
+    assert (rounds.num_draft[verify][crowded] == 0).all()
+    assert (rounds.num_draft[verify][~crowded] == K).all()
+    assert crowded.any()
+    assert (~crowded).any()
+
+
+def test_lengths_of_requests_follow_their_own_rounds(run):
+    rounds = run(POLICIES["per_request"]).rounds
+    for request in range(48):
+        mine = (rounds.request == request) & ~rounds.from_prompt
+        expected = 3
+        for num_draft, accepted in zip(rounds.num_draft[mine], rounds.num_accepted[mine], strict=True):
+            assert num_draft == expected
+            expected = min(expected + 2, K) if accepted == expected else max(expected - 1, 1)
