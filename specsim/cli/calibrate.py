@@ -55,7 +55,7 @@ def calibrate(
     from specsim.report.folder import refuse_file, text_writer, write_file
     from specsim.schema import catalogue
     from specsim.schema.load import read_engine
-    from specsim.schema.measurements import read_measurements
+    from specsim.schema.measurement_tables import read_measurements
     from specsim.schema.speculation import pass_kind
     from specsim.schema.steps import read_steps
 

@@ -98,7 +98,7 @@ def _simulate(file: Path, scenario: str | None, *, quick: bool, jobs: int | None
     from specsim.cli.terminal import progress_bar
     from specsim.planner.validation import validate as simulate_points
     from specsim.report.validation import Validation
-    from specsim.schema.measurements import read_measurements
+    from specsim.schema.measurement_tables import read_measurements
 
     rows = read_measurements(file)
     with progress_bar(f"simulating {file.stem}") as progress:

@@ -16,6 +16,7 @@ from specsim.planner.sweeps import (
     with_speedup,
 )
 from specsim.planner.validation import Compared
+from specsim.schema.measurements import MERITS
 
 
 class Validation:
@@ -48,6 +49,7 @@ def validation_sentences(validation: Validation) -> list[str]:
         *_speedups(validation),
         *_break_evens(validation.break_evens),
         *_best(validation.best_lengths),
+        *_without_partner(validation),
         *_left_out(validation),
     ]
 
@@ -94,6 +96,18 @@ def _best(lengths: Sequence[BestLength]) -> Iterator[str]:
         yield (
             f"Best draft length: right, or within {NEARLY_BEST:.0%} of the best measured speedup, at {right} of "
             f"{len(lengths)} loads."
+        )
+
+
+def _without_partner(validation: Validation) -> Iterator[str]:
+    """Rows that make no speedup, since the run that they are compared with is not in the table."""
+    rows = [result.row for result in validation.results if result.row.counted and result.row.metric in MERITS]
+    alone = [row for row in rows if row.with_speculation is not None and row.measured_speedup is None]
+    if alone:
+        yield (
+            f"{len(alone)} rows with speculation have no figure without, so they make no speedup: write it in the row "
+            "(baseline), or in a row with num_draft_tokens 0 that agrees with it in sweep, load, metric, repeat, "
+            "number of requests, lengths and memory fraction."
         )
 
 

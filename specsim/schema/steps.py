@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from specsim.forward import Mode
 from specsim.schema.measurements import Positive, Setting, Whole, listed
-from specsim.schema.tables import Contradiction, read_rows, refuse_contradictions
+from specsim.schema.tables import Contradiction, Rule, read_rows
 
 PerRequest = Annotated[tuple[Whole, ...], BeforeValidator(listed), Field(min_length=1)]
 
@@ -64,26 +64,49 @@ def read_steps(path: Path) -> tuple[LocatedStep, ...]:
     Raises:
         InputError: listing every problem and every contradiction of every row.
     """
-    rows = tuple(LocatedStep(line, row) for line, row in read_rows(path, Step))
-    refuse_contradictions(path, ((line, row, what) for line, row in rows for what in _contradictions(row)))
-    return rows
+    return tuple(LocatedStep(line, row) for line, row in read_rows(path, Step, RULES))
 
 
-def _contradictions(row: Step) -> Iterator[Contradiction]:
-    fitting = True
-    for column in ("query_tokens", "context"):
+def _numbers_fit(column: Literal["query_tokens", "context"]) -> Rule[Step]:
+    def rule(row: Step) -> Iterator[Contradiction]:
         number = len(getattr(row, column))
         if number not in (1, row.requests):
-            fitting = False
             yield Contradiction(column, f"{number} numbers for {row.requests} requests; give one, or one for each")
-    if not fitting:
+
+    return rule
+
+
+def _fitting(row: Step, *columns: str) -> bool:
+    """Whether columns hold one number, or one for each request: else something else is said of them."""
+    return all(len(getattr(row, column)) in (1, row.requests) for column in columns)
+
+
+def _context_counts_new_tokens(row: Step) -> Iterator[Contradiction]:
+    if not _fitting(row, "query_tokens", "context"):
         return
-    queries, contexts = row.per_request()
-    if any(context < query for query, context in zip(queries, contexts, strict=True)):
+    if any(context < query for query, context in zip(*row.per_request(), strict=True)):
         yield Contradiction("context", "counts the new tokens too, so it cannot be below query_tokens")
-    if row.logit_rows is not None and row.logit_rows > sum(queries):
-        yield Contradiction("logit_rows", f"cannot exceed the step's {sum(queries)} new tokens")
+
+
+def _logits_of_new_tokens(row: Step) -> Iterator[Contradiction]:
+    if row.logit_rows is None or not _fitting(row, "query_tokens"):
+        return
+    tokens = sum(_each(row.query_tokens, row.requests))
+    if row.logit_rows > tokens:
+        yield Contradiction("logit_rows", f"cannot exceed the step's {tokens} new tokens")
+
+
+def _no_drafting_in_a_forward_pass(row: Step) -> Iterator[Contradiction]:
     if row.num_draft_tokens and row.measured == "forward":
         yield Contradiction("num_draft_tokens", "a forward pass includes no drafting; write 0, or measured: step")
+
+
+def _reachable_length(row: Step) -> Iterator[Contradiction]:
     if row.acceptance_length is not None and row.acceptance_length > row.num_draft_tokens + 1:
         yield Contradiction("acceptance_length", f"cannot exceed num_draft_tokens + 1 = {row.num_draft_tokens + 1}")
+
+
+RULES = (
+    _numbers_fit("query_tokens"), _numbers_fit("context"), _context_counts_new_tokens, _logits_of_new_tokens,
+    _no_drafting_in_a_forward_pass, _reachable_length,
+)  # fmt: skip

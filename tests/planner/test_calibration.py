@@ -15,7 +15,7 @@ from specsim.report.calibration import profile_text
 from specsim.schema import catalogue
 from specsim.schema.engine import Engine
 from specsim.schema.load import load_scenario
-from specsim.schema.measurements import read_measurements
+from specsim.schema.measurement_tables import read_measurements
 from specsim.schema.steps import read_steps
 
 TRUTH = {

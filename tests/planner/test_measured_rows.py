@@ -8,7 +8,8 @@ from specsim.planner.measured import arm, arm_inputs, left_out
 from specsim.planner.validation import METRICS, validate
 from specsim.schema import catalogue
 from specsim.schema.load import read_device, read_engine
-from specsim.schema.measurements import Located, Measurement, read_measurements
+from specsim.schema.measurement_tables import read_measurements
+from specsim.schema.measurements import Located, Measurement
 from specsim.schema.workload import ClosedLoop, Poisson
 from specsim.simulation import Simulation
 

@@ -8,7 +8,8 @@ from statistics import median
 import pytest
 
 from specsim.schema import catalogue
-from specsim.schema.measurements import Measurement, read_measurements
+from specsim.schema.measurement_tables import read_measurements
+from specsim.schema.measurements import Measurement
 from specsim.schema.steps import Step, read_steps
 
 ROOT = Path(__file__).parents[2]
