@@ -33,6 +33,7 @@ class StepReport:
         bandwidth_share, compute_share: bytes and operations of the step over what the device could do at its full
             peaks in the same time, mean over the devices of the target.
         bytes_per_s, flops_per_s: what was achieved per device [B/s, FLOP/s].
+        room: requests of this context, with these drafts, that the KV pool holds at once.
     """
 
     batch: int
@@ -45,6 +46,12 @@ class StepReport:
     compute_share: float
     bytes_per_s: float
     flops_per_s: float
+    room: int
+
+    @property
+    def runs(self) -> bool:
+        """Whether so many requests of this context fit the KV pool: else the step is priced and never runs."""
+        return self.batch <= self.room
 
     @property
     def seconds(self) -> float:
@@ -65,11 +72,15 @@ class MemoryReport:
         num_draft_tokens: of the drafter loaded; 0 without one.
         plan: what takes how much.
         requests: of the mean length, that the KV pool holds at once.
+        states: recurrent states that a request keeps, of every layer that has one.
+        state_bytes: one of them, over those layers; 0 where all layers have caches.
     """
 
     num_draft_tokens: int
     plan: MemoryPlan
     requests: int
+    states: int
+    state_bytes: float
 
 
 @dataclass(frozen=True)
@@ -188,6 +199,7 @@ def _step(simulation: Simulation, batch: int, num_draft_tokens: int, context: in
         compute_share=per_device.peak_seconds,
         bytes_per_s=per_device.bytes,
         flops_per_s=per_device.operations,
+        room=_room(simulation, context, num_draft_tokens),
     )
 
 
@@ -202,7 +214,18 @@ def _usage(simulation: Simulation, work: StepWork) -> Usage:
     return total([share, *drafts])
 
 
-def _memory(simulation: Simulation, num_draft_tokens: int, request_tokens: int) -> MemoryReport:
+def _room(simulation: Simulation, tokens: int, num_draft_tokens: int) -> int:
+    """Requests of so many tokens, and their drafts, that the KV pool holds at once."""
     plan, drafts = simulation.memory(num_draft_tokens > 0), simulation.draft_shape(num_draft_tokens).max_nodes
-    needed = plan.pool_tokens(request_tokens + drafts, drafts)
-    return MemoryReport(num_draft_tokens, plan, plan.kv_tokens // needed)
+    return plan.kv_tokens // plan.pool_tokens(tokens + drafts, drafts)
+
+
+def _memory(simulation: Simulation, num_draft_tokens: int, request_tokens: int) -> MemoryReport:
+    drafts = simulation.draft_shape(num_draft_tokens).max_nodes
+    return MemoryReport(
+        num_draft_tokens=num_draft_tokens,
+        plan=simulation.memory(num_draft_tokens > 0),
+        requests=_room(simulation, request_tokens, num_draft_tokens),
+        states=drafts + 1,
+        state_bytes=sum(state.state_bytes for state in simulation.target.operators.states) / simulation.target.stages,
+    )

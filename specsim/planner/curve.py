@@ -15,6 +15,7 @@ from specsim.analysis.crossings import Crossings, find_crossings
 from specsim.analysis.intervals import mean_interval, paired_speedup_interval
 from specsim.costs.extrapolation import Extrapolation
 from specsim.planner.expected import LENGTH_SAMPLE, decode_step, free_verify_batch, mean_context
+from specsim.planner.notes import held_acceptance
 from specsim.planner.points import Point, PointRuns, Progress, num_requests, run_all
 from specsim.schema.load import Inputs
 from specsim.simulation import Simulation
@@ -139,12 +140,7 @@ def _notes(simulation: Simulation) -> Iterator[str]:
     """What the inputs leave open, in sentences."""
     inputs = simulation.inputs
     acceptance = inputs.scenario.speculation.acceptance
-    measured, longest_draft = acceptance.measured_positions, max(inputs.scenario.compared_draft_lengths)
-    if measured is not None and longest_draft > measured:
-        yield (
-            f"Acceptance is stated for {measured} positions; positions {measured + 1} to {longest_draft} hold the last "
-            "conditional value."
-        )
+    yield from held_acceptance(inputs.scenario.speculation, max(inputs.scenario.compared_draft_lengths))
     tree = inputs.scenario.speculation.tree
     if tree and tree.width > 1:
         yield (
