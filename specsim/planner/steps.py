@@ -11,6 +11,7 @@ from specsim.drafting.drafters import catch_up_tokens, draft_passes
 from specsim.drafting.shape import chain
 from specsim.errors import InputError, Problem, SpecsimError
 from specsim.forward import Pass, attended
+from specsim.planner.bounds import Fastest, fastest_step, impossible_step
 from specsim.planner.measured import BASE, deployment_overrides, drafter_overrides, why_not
 from specsim.schema.load import load_scenario
 from specsim.schema.speculation import ModelDrafter, NgramLookup
@@ -46,10 +47,11 @@ def price_steps(rows: Sequence[LocatedStep], *, where: str, scenario: str | None
         scenario: what rows are laid over; without it each row names device, engine and model itself.
 
     Raises:
-        InputError: when not one step can be priced.
+        InputError: when not one step can be priced, or steps are faster than any device.
     """
     simulations: dict[tuple[bool, tuple[str, ...]], Simulation | str] = {}
-    priced = []
+    fastest: dict[tuple[tuple[str, ...], bool], Fastest] = {}
+    priced, problems = [], list[Problem]()
     for line, row in rows:
         speculating = row.num_draft_tokens > 0
         overrides = (*deployment_overrides(row), *drafter_overrides(row, speculating=speculating))
@@ -60,6 +62,12 @@ def price_steps(rows: Sequence[LocatedStep], *, where: str, scenario: str | None
             priced.append(PricedStep(line, row, None, found))
         else:
             priced.append(PricedStep(line, row, 1e3 * step_seconds(found, row), ""))
+            logits = row.logit_rows != 0
+            if (overrides, logits) not in fastest:
+                fastest[overrides, logits] = fastest_step(found.inputs, logits=logits)
+            problems += impossible_step(where, line, row.ms, fastest[overrides, logits])
+    if problems:
+        raise InputError(problems)
     if all(step.ms is None for step in priced):
         raise InputError(Problem(where, "", "", f"no step can be priced: {why}") for why in _reasons(priced))
     return tuple(priced)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from specsim.analysis.metrics import RunMetrics, summarise
 from specsim.errors import InputError, Problem, SpecsimError
+from specsim.planner.bounds import fastest_step, impossible_figure
 from specsim.planner.measured import BASE, Arm, arm, arm_inputs, left_out, why_not
 from specsim.planner.points import Progress
 from specsim.planner.processes import spread
@@ -90,7 +91,7 @@ def validate(
         progress: told of finished work.
 
     Raises:
-        InputError: when not one arm can be simulated.
+        InputError: when not one arm can be simulated, or figures are faster than any device.
     """
     wanted = [_shorter(located) for located in _ends(rows)] if quick else list(rows)
     replications = 1 if quick else REPLICATIONS
@@ -99,6 +100,7 @@ def validate(
         raise InputError(
             Problem(where, "", "", f"no row can be simulated: {reason}") for reason in sorted(set(reasons.values()))
         )
+    _refuse_impossible(wanted, inputs, where)
     runs = _run_all(inputs, replications, jobs or os.cpu_count() or 1, progress)
     return tuple(_compared(located, runs, reasons) for located in wanted)
 
@@ -145,6 +147,19 @@ def _prepared(
             if reason:
                 reasons[chosen, row.sweep] = reason
     return reasons, inputs
+
+
+def _refuse_impossible(rows: Sequence[Located], inputs: dict[Arm, Inputs], where: str) -> None:
+    fastest = {chosen: fastest_step(found) for chosen, found in inputs.items()}
+    problems = [
+        problem
+        for line, row in rows
+        for speculating, chosen in _arms(row).items()
+        if chosen in inputs
+        for problem in impossible_figure(where, line, row, inputs[chosen], fastest[chosen], speculating=speculating)
+    ]
+    if problems:
+        raise InputError(problems)
 
 
 def _checked(inputs: Inputs, chosen: Arm) -> Inputs:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from specsim.analysis.agreement import error_summary
 from specsim.planner.steps import PricedStep
+from specsim.report.words import other_units
 
 Steps = Mapping[str, Sequence[PricedStep]]
 """Name of a table → its steps."""
@@ -24,6 +25,7 @@ def step_sentences(steps: Steps) -> list[str]:
             sentences.append(
                 f"Steps of {name}: median error {errors.median:.1%}, largest {errors.worst_error:+.0%} over {errors.n}."
             )
+        sentences += other_units(((row.line, row.row.ms, row.ms or 0) for row in priced), f" of {name}")
     return sentences
 
 

@@ -11,11 +11,13 @@ from specsim.planner.sweeps import (
     SweepErrors,
     best_lengths,
     break_evens,
+    predicted,
     speedup_errors,
     sweep_errors,
     with_speedup,
 )
 from specsim.planner.validation import Compared
+from specsim.report.words import Figure, other_units
 from specsim.schema.measurements import MERITS
 
 
@@ -50,6 +52,7 @@ def validation_sentences(validation: Validation) -> list[str]:
         *_break_evens(validation.break_evens),
         *_best(validation.best_lengths),
         *_without_partner(validation),
+        *other_units(_figures(validation.results)),
         *_left_out(validation),
     ]
 
@@ -109,6 +112,16 @@ def _without_partner(validation: Validation) -> Iterator[str]:
             "(baseline), or in a row with num_draft_tokens 0 that agrees with it in sweep, load, metric, repeat, "
             "number of requests, lengths and memory fraction."
         )
+
+
+def _figures(results: Sequence[Compared]) -> Iterator[Figure]:
+    for result in results:
+        for measured, values in (
+            (result.row.baseline, result.baseline),
+            (result.row.with_speculation, result.with_speculation),
+        ):
+            if measured is not None and values is not None:
+                yield result.line, measured, float(predicted(values))
 
 
 def _left_out(validation: Validation) -> Iterator[str]:

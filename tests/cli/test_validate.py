@@ -94,6 +94,17 @@ def test_rows_that_cannot_be_simulated_are_listed(command, tables):
     assert "write one of" in out
 
 
+def test_figures_far_slower_than_predicted_are_named(command, tables):
+    """No physics forbids them; microseconds where milliseconds are due look like that."""
+    (tables / "mine.csv").write_text(TABLE.replace("2,output_tokens_per_s,150,250", "2,output_tokens_per_s,0.15,250"))
+    (tables / "trace.csv").write_text(STEPS.replace(",7\n", ",7000\n"))
+    options = ("--measurements", tables / "mine.csv", "--steps", tables / "trace.csv", "--scenario", DEMO)
+    code, out, _ = command("validate", *options, "--jobs", "1", "--quick")
+    assert code == 0
+    assert "More than 20 times off, so check the unit (ms, tokens/s): line 3." in out
+    assert "More than 20 times off, so check the unit (ms, tokens/s): line 2 of trace." in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
