@@ -11,6 +11,7 @@ from specsim.costs.step import StepTime
 from specsim.costs.usage import Usage, pass_usage, total
 from specsim.drafting.stated import draft_shape
 from specsim.errors import InputError, Problem
+from specsim.forward import Reach
 from specsim.planner.expected import LENGTH_SAMPLE, mean_context, tokens_per_verify
 from specsim.planner.step_work import StepWork, step_work
 from specsim.schema.load import Inputs
@@ -93,7 +94,7 @@ class CostReport:
         request_tokens: prompt and output of the mean request.
         steps: in the order asked for.
         memory: without a drafter, and with one where a step has drafts.
-        extrapolation: what lies beyond the range that the device's figures were measured over.
+        extrapolation: what lies beyond the ranges that the figures used were measured over.
     """
 
     context: int
@@ -136,8 +137,9 @@ def step_costs(
     context = context or mean_context(simulation)
     steps = tuple(_step(simulation, batch, k, context, prompt_tokens) for batch in batches for k in draft_lengths)
     drafts = simulation.draft_shape(max(draft_lengths)).max_nodes
-    longest = max(batches) * (1 + drafts) + prompt_tokens
-    return CostReport(context, prompt_tokens, mean, steps, memory, simulation.extrapolation(longest))
+    batch, chunks = max(batches), int(prompt_tokens > 0)
+    reached = Reach(batch * (1 + drafts) + prompt_tokens, batch + chunks, batch * (context + drafts) + prompt_tokens)
+    return CostReport(context, prompt_tokens, mean, steps, memory, simulation.extrapolation(reached))
 
 
 def _problems(

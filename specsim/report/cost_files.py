@@ -39,7 +39,7 @@ def cost_files(inputs: Inputs, report: CostReport, sentences: Sequence[str]) -> 
         "answer.txt": text_writer(as_text(sentences, *tables)),
         "scenario.yaml": text_writer(resolved_scenario(inputs)),
         "provenance.json": text_writer(
-            provenance_json(inputs, extrapolation_sentence(inputs.device, report.extrapolation))
+            provenance_json(inputs, extrapolation_sentence([(inputs, report.extrapolation)]))
         ),
     }
 

@@ -93,7 +93,7 @@ def _cell(interval: Interval) -> str:
 
 def load_files(inputs: Inputs, result: LoadResult) -> Mapping[str, Writer]:
     """File name → what writes it."""
-    warning = extrapolation_sentence(inputs.device, result.extrapolation)
+    warning = extrapolation_sentence([(inputs, result.extrapolation)])
     texts = {
         "answer.txt": as_text(load_sentences(inputs.scenario, result), load_table(inputs.scenario, result)),
         "summary.json": _summary(result, warning),

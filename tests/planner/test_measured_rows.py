@@ -4,8 +4,9 @@ import pytest
 
 from specsim.analysis.metrics import summarise
 from specsim.errors import InputError
+from specsim.planner.arms import METRICS
 from specsim.planner.measured import arm, arm_inputs, left_out
-from specsim.planner.validation import METRICS, validate
+from specsim.planner.validation import validate
 from specsim.schema import catalogue
 from specsim.schema.load import read_device, read_engine
 from specsim.schema.measurement_tables import read_measurements
