@@ -10,7 +10,7 @@ from specsim.costs.memory import MemoryPlan
 from specsim.costs.step import StepTime
 from specsim.costs.usage import Usage, pass_usage, total
 from specsim.drafting.stated import draft_shape
-from specsim.errors import InputError, Problem
+from specsim.errors import InfeasibleError, InputError, Problem
 from specsim.forward import Reach
 from specsim.planner.expected import LENGTH_SAMPLE, mean_context, tokens_per_verify
 from specsim.planner.step_work import StepWork, step_work
@@ -124,7 +124,7 @@ def step_costs(
 
     Raises:
         InputError: naming every step that the engine, the model or the drafter never runs.
-        InfeasibleError: when the weights do not fit the device.
+        InfeasibleError: when the weights do not fit the device, or the scenario's mean context not the target.
     """
     found = list(_problems(inputs, batches, draft_lengths, context, prompt_tokens))
     if found:
@@ -135,6 +135,11 @@ def step_costs(
     loaded = tuple(dict.fromkeys((0, max(draft_lengths))))
     memory = tuple(_memory(simulation, k, mean) for k in loaded)
     context = context or mean_context(simulation)
+    positions = inputs.target.max_position_embeddings
+    if positions is not None and context > positions:
+        remedy = f"the target takes at most {positions} tokens (max_position_embeddings); use shorter requests"
+        where = str(inputs.files["scenario"])
+        raise InfeasibleError([Problem(where, "workload.lengths", f"{context} tokens", remedy)])
     steps = tuple(_step(simulation, batch, k, context, prompt_tokens) for batch in batches for k in draft_lengths)
     drafts = simulation.draft_shape(max(draft_lengths)).max_nodes
     batch, chunks = max(batches), int(prompt_tokens > 0)

@@ -9,6 +9,8 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from specsim.costs.extrapolation import Extrapolation
 from specsim.errors import InputError, Problem, SpecsimError
 from specsim.planner.arms import METRICS, ArmRuns, Floats, run_arm
@@ -179,6 +181,10 @@ def _compared(
     arms = _arms(row)
     ran = {which: chosen for which, chosen in arms.items() if (chosen, row.sweep) not in reasons}
     values = {which: runs[chosen].values[:, column] for which, chosen in ran.items()}
+    none = [which for which, found in values.items() if not np.isfinite(found).all()]
     beyond = tuple((inputs[chosen], runs[chosen].beyond) for chosen in ran.values())
     why = [reasons[chosen, row.sweep] for chosen in arms.values() if (chosen, row.sweep) in reasons]
+    if none:
+        why.append(f"an output of one token has no {row.metric}")
+        values = {which: found for which, found in values.items() if which not in none}
     return Compared(line, row, values.get(False), values.get(True), tuple(dict.fromkeys(why)), beyond)

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from specsim.analysis.agreement import error_summary
 from specsim.planner.steps import PricedStep
+from specsim.report.text import add_rows
 from specsim.report.words import other_units
 
 Steps = Mapping[str, Sequence[PricedStep]]
@@ -34,9 +35,7 @@ def step_table(steps: Steps) -> Table:
     table = Table(title="error of predicted step times")
     for name in ("table", "mode", "split", "steps", "median", "p90", "bias", "worst"):
         table.add_column(name, justify="left" if name in ("table", "mode", "split") else "right")
-    for cells in step_rows(steps):
-        table.add_row(*cells)
-    return table
+    return add_rows(table, step_rows(steps))
 
 
 def step_rows(steps: Steps) -> Iterator[tuple[str, ...]]:

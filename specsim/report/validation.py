@@ -119,6 +119,7 @@ def _figures(results: Sequence[Compared]) -> Iterator[Figure]:
         for measured, values in (
             (result.row.baseline, result.baseline),
             (result.row.with_speculation, result.with_speculation),
+            (result.row.measured_speedup, result.speedup),
         ):
             if measured is not None and values is not None:
                 yield result.line, measured, float(predicted(values))

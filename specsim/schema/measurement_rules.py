@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from specsim.schema.measurements import MERITS, Measurement
+from specsim.schema.base import MOST_IN_FLIGHT
+from specsim.schema.measurements import BETWEEN_TOKENS, MERITS, Measurement
 from specsim.schema.tables import Contradiction, Found, Said
 
 ROUNDING = 0.015  # by how much a stated speedup may differ from the ratio of its arms: published with two digits
@@ -43,6 +44,11 @@ def _speedup_of_the_arms(row: Measurement) -> Iterator[Contradiction]:
 def _whole_load(row: Measurement) -> Iterator[Contradiction]:
     if row.load_kind != "rate" and row.load != int(row.load):
         yield Contradiction("load", f"a {row.load_kind} is a whole number of requests")
+
+
+def _load_fits(row: Measurement) -> Iterator[Contradiction]:
+    if row.load_kind != "rate" and row.load > MOST_IN_FLIGHT:
+        yield Contradiction("load", f"no engine has so many requests in flight; write at most {MOST_IN_FLIGHT}")
 
 
 def _load_is_sent(row: Measurement) -> Iterator[Contradiction]:
@@ -81,6 +87,11 @@ def _both_lengths(row: Measurement) -> Iterator[Contradiction]:
         yield Contradiction(given, "needs the other length too; give both prompt_tokens and output_tokens, or neither")
 
 
+def _time_between_tokens(row: Measurement) -> Iterator[Contradiction]:
+    if row.output_tokens == 1 and row.metric in BETWEEN_TOKENS:
+        yield Contradiction("metric", f"an output of one token has no {row.metric}; correct one, or give e2e_ms")
+
+
 def _reason_not_counted(row: Measurement) -> Iterator[Contradiction]:
     if not row.counted and not row.reason:
         yield Contradiction("split", f"needs a reason: say in the column reason why the row is {row.split}")
@@ -95,8 +106,8 @@ def _assumed_columns(row: Measurement) -> Iterator[Contradiction]:
 NO_DRAFTS = "num_draft_tokens is 0; leave it empty, or say how many were drafted"
 RULES = (
     _any_figure, _figure_without_drafts, _speedup_without_drafts, _speedup_of_what_makes_none, _speedup_of_the_arms,
-    _whole_load, _load_is_sent, _falling_acceptance, _reachable_length, _length_of_the_profile, _lengths_in_one_way,
-    _both_lengths, _reason_not_counted, _assumed_columns,
+    _whole_load, _load_fits, _load_is_sent, _falling_acceptance, _reachable_length, _length_of_the_profile,
+    _lengths_in_one_way, _both_lengths, _time_between_tokens, _reason_not_counted, _assumed_columns,
 )  # fmt: skip
 
 POINT = ("sweep", "load", "num_draft_tokens", "metric", "repeat")

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
-from specsim.schema.base import Input
+from specsim.schema.base import MOST_REQUESTS, Input
 
 Split = Literal["calibration", "validation", "beside", "confounded"]
 Metric = Literal[
@@ -19,6 +19,7 @@ Metric = Literal[
 LATENCIES = ("tpot_ms", "e2e_ms")
 MERITS = ("output_tokens_per_s", "total_tokens_per_s", "tokens_per_s_per_user", *LATENCIES)
 """Metrics that make a speedup. The others tell how it came about: speculation lengthens a step (ITL) and is faster."""
+BETWEEN_TOKENS = ("tpot_ms", "itl_p50_ms", "tokens_per_s_per_user")
 COUNTED = ("calibration", "validation")
 
 
@@ -78,7 +79,7 @@ class Measurement(Setting):
     """concurrency: requests kept in flight by the client; batch: requests kept in the engine; rate: requests/s sent."""
     load: Positive
     """How many, or how many per second."""
-    num_requests: Whole | None = None
+    num_requests: Annotated[int, Field(ge=1, le=MOST_REQUESTS)] | None = None
     """Requests sent in the run; its ramp and tail count. Empty: workload.num_requests of --scenario."""
     prompt_tokens: Whole | None = None
     """Mean prompt length."""

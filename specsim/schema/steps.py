@@ -12,9 +12,11 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from specsim.forward import Mode
+from specsim.schema.base import MOST_IN_FLIGHT
 from specsim.schema.measurements import Positive, Setting, Whole, listed
 from specsim.schema.tables import Contradiction, Rule, read_rows
 
+MOST_STEP_TOKENS = 2**20  # the largest token budgets of engines are below a tenth of it
 PerRequest = Annotated[tuple[Whole, ...], BeforeValidator(listed), Field(min_length=1)]
 
 
@@ -27,7 +29,7 @@ class Step(Setting):
     """step: the engine's whole step, drafting and host included; forward: the target's pass on the device."""
     mode: Mode
     """graph: replayed as one CUDA graph; piecewise: all but attention replayed; eager: launched kernel by kernel."""
-    requests: Whole
+    requests: Annotated[int, Field(ge=1, le=MOST_IN_FLIGHT)]
     """Requests in the step."""
     query_tokens: PerRequest
     """New tokens per request: one number for all, or one for each by blanks. 1 + K for a verify of K drafts."""
@@ -106,7 +108,12 @@ def _reachable_length(row: Step) -> Iterator[Contradiction]:
         yield Contradiction("acceptance_length", f"cannot exceed num_draft_tokens + 1 = {row.num_draft_tokens + 1}")
 
 
+def _step_fits(row: Step) -> Iterator[Contradiction]:
+    if _fitting(row, "query_tokens") and sum(_each(row.query_tokens, row.requests)) > MOST_STEP_TOKENS:
+        yield Contradiction("query_tokens", f"more than {MOST_STEP_TOKENS} new tokens in a step; no engine runs such")
+
+
 RULES = (
-    _numbers_fit("query_tokens"), _numbers_fit("context"), _context_counts_new_tokens, _logits_of_new_tokens,
-    _no_drafting_in_a_forward_pass, _reachable_length,
+    _step_fits, _numbers_fit("query_tokens"), _numbers_fit("context"), _context_counts_new_tokens,
+    _logits_of_new_tokens, _no_drafting_in_a_forward_pass, _reachable_length,
 )  # fmt: skip

@@ -67,6 +67,12 @@ def test_a_step_beyond_the_engines_budget(command, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_requests_longer_than_the_target_takes(command):
+    code, out, err = command("cost", DEMO, "--set", "workload.lengths.prompt_tokens=100000000000")
+    assert (code, out) == (2, "")
+    assert "the target takes at most 131072 tokens" in err
+
+
 def test_contexts_that_do_not_fit_together(command):
     code, out, _ = command("cost", DEMO, "--batch", "1,64,512", "--context", "8000")
     assert code == 0

@@ -122,6 +122,24 @@ def test_what_has_to_be_corrected(command, tables, arguments, message):
     assert "Traceback" not in err
 
 
+def test_brackets_in_names_are_no_markup(command, tables):
+    (tables / "mine.csv").write_text(TABLE.replace("mine,", '"[bold]a[/x]",'))
+    (tables / "[slash] trace.csv").write_text(STEPS)
+    options = ("--measurements", tables / "mine.csv", "--steps", tables / "[slash] trace.csv", "--scenario", DEMO)
+    code, out, err = command("validate", *options, "--jobs", "1", "--quick")
+    assert (code, err) == (0, "")
+    assert "│ [bold]a[/x] " in out
+    assert "[slash] trace" in out
+
+
+def test_editors_of_other_systems(command, tables):
+    """A byte-order mark, and lines that end as on Windows."""
+    (tables / "trace.csv").write_bytes(b"\xef\xbb\xbf" + STEPS.replace("\n", "\r\n").encode())
+    code, out, err = command("validate", "--steps", tables / "trace.csv", "--scenario", DEMO)
+    assert (code, err) == (0, "")
+    assert "over 2." in out
+
+
 def test_results_are_not_overwritten_unasked(command, tables):
     out = tables / "new"
     out.mkdir()

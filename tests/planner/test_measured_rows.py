@@ -168,3 +168,14 @@ def test_nothing_is_tuned_per_point():
             assert inputs.engine.model_dump(exclude=LIMITS) == profile.model_dump(exclude=LIMITS)
             files.add((stated.device, stated.engine, inputs.files["device"], inputs.files["engine"]))
     assert len(files) == len({(device, engine) for device, engine, *_ in files})
+
+
+def test_outputs_of_one_token_have_no_time_between_tokens(tmp_path):
+    """Nor does a mean over all rows become none."""
+    scenario = tmp_path / "short.yaml"
+    lengths = "{kind: fixed, prompt_tokens: 20, output_tokens: 1}"
+    scenario.write_text(f"extends: llama3.1-8b-h100-eagle3\nname: short\nworkload: {{lengths: {lengths}}}\n")
+    bare = row(prompt_tokens=None, output_tokens=None, metric="tpot_ms", baseline=10, with_speculation=9)
+    (found,) = compared(bare, scenario=str(scenario))
+    assert (found.baseline, found.with_speculation, found.speedup) == (None, None, None)
+    assert found.reasons == ("an output of one token has no tpot_ms",)

@@ -84,7 +84,7 @@ def test_every_problem_of_every_override_at_once():
         ("deployment.tensor_parallel=4", "deployment.num_devices", ""),
         ("speculation.temperature=0.5", "speculation.verifier", "speculation: {verifier: greedy, temperature: 0}"),
         ("speculation.tree={branching: [2], siblings: one_hot}", "speculation.policy.num_draft_tokens", ""),
-        ("workload.load.concurrency=100000", "workload.num_requests", ""),
+        ("workload.load.concurrency=10000", "workload.num_requests", ""),
         ("deployment.target=qwen3-8b", "speculation.drafter.vocabulary_map", ""),
         ("deployment.device=a100-sxm-80gb", "deployment.engine", "deployment: {engine: vllm-0.10-h100-sxm}"),
         ("deployment.costs=aiconfigurator", "deployment", "deployment: {ideal: true}"),
