@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 Mode = Literal["graph", "piecewise", "eager"]  # replayed whole; all but attention replayed; launched kernel by kernel
@@ -29,6 +30,25 @@ class Pass(NamedTuple):
     fused_tokens: int = 0
     prompt_query_context: int = 0
     verify_context: int = 0
+
+
+class Reach(NamedTuple):
+    """How far steps go in the sums that their cost depends on.
+
+    Attributes:
+        step_tokens: most tokens computed in a step: those decoded, their drafts, and prompts.
+        requests: most requests in a step.
+        context_tokens: most KV entries read in a step, over all its requests.
+    """
+
+    step_tokens: int
+    requests: int
+    context_tokens: int
+
+
+def farthest(reached: Iterable[Reach]) -> Reach:
+    """The most of each."""
+    return Reach(*map(max, zip(*reached, strict=True)))
 
 
 def attended(queries: int, context: int) -> int:

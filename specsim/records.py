@@ -50,6 +50,7 @@ class StepRecords:
         num_running: requests admitted and not finished when the step began.
         num_waiting: requests sent but not yet admitted when the step began.
         kv_tokens: KV-cache tokens reserved when the step began.
+        context_tokens: KV-cache entries that the step's requests attend to, each once.
     """
 
     start: Floats
@@ -61,6 +62,7 @@ class StepRecords:
     num_running: Ints
     num_waiting: Ints
     kv_tokens: Ints
+    context_tokens: Ints
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Recorder:
     def _step_records(self) -> StepRecords:
         spans = np.array(self._spans, dtype=np.float64).reshape(-1, 2)
         parts = np.array(self._parts, dtype=np.float64).reshape(-1, len(PARTS))
-        counts = np.array(self._counts, dtype=np.int64).reshape(-1, 6)
+        counts = np.array(self._counts, dtype=np.int64).reshape(-1, 7)
         return StepRecords(spans[:, 0], spans[:, 1], parts, *counts.T)
 
     def _round_records(self) -> RoundRecords:

@@ -12,7 +12,7 @@ import simpy
 from numpy.typing import NDArray
 
 from specsim.costs.step import Pricing
-from specsim.drafting.drafters import catch_up_tokens, draft_passes
+from specsim.drafting.drafters import PromptWork, catch_up_tokens, draft_passes
 from specsim.drafting.shape import DraftShape
 from specsim.engine.kv_cache import KVPool
 from specsim.engine.lookups import Lookups
@@ -22,6 +22,7 @@ from specsim.engine.scheduler import Decodes, fit_chunks, fit_decodes
 from specsim.engine.speculator import Speculator
 from specsim.engine.tree_speculator import TreeSpeculator
 from specsim.engine.work import Chunks, prompt_work, target_pass
+from specsim.forward import Pass
 from specsim.policies.observation import Observation
 from specsim.schema.speculation import ModelDrafter
 
@@ -116,9 +117,11 @@ class Replica:
             len(self._waiting),
             self._pool.reserved,
         )
-        parts = self._price(decodes, chunks)
+        prompts, finishing = prompt_work(self._table, chunks)
+        verify = target_pass(self._table, self._serving.shape, decodes, prompts, finishing)
+        parts = self._price(verify, decodes, prompts)
         yield self._env.timeout(sum(parts))
-        self._recorder.step((start, self._env.now), parts, counts)
+        self._recorder.step((start, self._env.now), parts, (*counts, verify.context_tokens))
         return [*self._commit_decodes(decodes), *self._commit_chunks(chunks)]
 
     def _schedule(self) -> tuple[Decodes, Chunks]:
@@ -173,10 +176,8 @@ class Replica:
         tokens = int(table.prompt_tokens[request] + table.output_tokens[request]) + serving.shape.max_nodes
         return serving.pool_tokens(tokens)
 
-    def _price(self, decodes: Decodes, chunks: Chunks) -> tuple[float, ...]:
+    def _price(self, verify: Pass, decodes: Decodes, prompts: PromptWork) -> tuple[float, ...]:
         table, shape, requests = self._table, self._serving.shape, decodes.requests
-        prompts, finishing = prompt_work(table, chunks)
-        verify = target_pass(table, shape, decodes, prompts, finishing)
         if self._drafter is None:
             return self._serving.cost.price(verify, num_lookups=decodes.num_lookups)
         context = table.prompt_tokens[requests] + table.emitted[requests]
