@@ -5,7 +5,8 @@
 needs the extra ``operators``. Matrix products: weights of 32 MB and more, at most 1025 rows; where activations are
 quantised 4,096 outputs and more and at most 16,384 inputs, since their kernels do not share a sum over inputs among
 processors, so that few outputs leave most of the device idle (errors of -20 to -70 % there). Decode attention: KV of
-50 MB and more, heads of at most 256. Shapes fall into five parts (``specsim.planner.operators.folds``). The figures
+50 MB and more, heads of at most 256; prefill attention: more than 1,025 tokens, the same heads; routed experts:
+balanced routing. Shapes fall into five parts (``specsim.planner.operators.folds``). The figures
 printed are fitted to parts 1 to 4; "held out" is part 0. "crossed" is five such fits, each judged on the part that it
 left out, so that every shape counts once: a fifth of the shapes alone is a noisy judge.
 """
@@ -20,9 +21,9 @@ from scipy.optimize import least_squares
 
 from specsim.costs.linear import activation_bytes
 from specsim.costs.roofline import padded_rows, soft_maximum
-from specsim.planner.operators import FOLDS, LARGEST_HEAD, SHAPES, folds, format_of
+from specsim.planner.operators import FOLDS, LARGEST_HEAD, SHAPES, folds, format_of, priced
 from specsim.schema.load import read_device
-from specsim.schema.operator_tables import PRECISIONS, SYSTEMS, installed, read_operators
+from specsim.schema.operator_tables import PRECISIONS, SYSTEMS, OperatorTable, installed, read_operators
 
 # Errors beyond this count by their size and not by its square, as what is judged are medians
 ROBUST = 0.02
@@ -141,12 +142,58 @@ def decodes(folder, name: str) -> None:
             print(f"{name:14} {table.stack:17} decode, {form_name}: {words}: {verdict}, {large.sum()} rows")
 
 
+def prefills(folder, name: str) -> None:
+    """The overhead of a prompt token, all else as in the profile: more than 1,025 tokens."""
+    device = read_device(name)
+    for table in read_operators(folder, name, "prefill attention"):
+        rows = table.rows[(table.rows["precision"] == "bf16") & (table.rows["head_size"] <= LARGEST_HEAD)]
+        rows = rows[rows["sequences"] * rows["context"] > 1025]
+        measured, part = rows["seconds"].to_numpy(), folds(rows[SHAPES["prefill attention"]])
+        without, with_one = (predicted_with_overhead(table, rows, device, tokens) for tokens in (0, 1))
+
+        def seconds(figures, without=without, each=with_one - without):
+            return without + figures[0] * each
+
+        form = Form(seconds, [500], [0], [5000])
+        figures, _, verdict = judge(form, measured, part)
+        print(f"{name:14} {table.stack:17} prefill, {figures[0]:.0f} tokens more: {verdict}, {len(rows)} rows")
+
+
+def experts(folder, name: str) -> None:
+    """What grouped products reach of the arithmetic of plain ones, all else as in the profile: balanced routing."""
+    device = read_device(name)
+    for table in read_operators(folder, name, "routed experts"):
+        rows = table.rows[table.rows["routing"] == "balanced"]
+        if rows.empty:
+            continue
+
+        table = table._replace(rows=rows)
+
+        def seconds(figures, table=table):
+            found = priced(table, device.model_copy(update={"grouped_products": figures[0]}))
+            return found["predicted"].to_numpy()
+
+        measured, part = rows["seconds"].to_numpy(), folds(rows[SHAPES["routed experts"]])
+        form = Form(seconds, [0.6], [0.05], [1.5])
+        figures, _, verdict = judge(form, measured, part)
+        words = f"experts, {figures[0]:.3f} of the arithmetic of products"
+        print(f"{name:14} {table.stack:17} {words}: {verdict}, {len(rows)} rows")
+
+
+def predicted_with_overhead(table: OperatorTable, rows: pd.DataFrame, device, tokens: int) -> np.ndarray:
+    attention = device.attention.model_copy(update={"prompt_overhead": tokens})
+    found = priced(table._replace(rows=rows), device.model_copy(update={"attention": attention}))
+    return found["predicted"].to_numpy()
+
+
 def main() -> None:
     folder, release = installed("benchmarks/fit_operators.py")
     print(f"aiconfigurator-core {release}; errors: median / 90th percentile (bias)")
     for name in sys.argv[1:] or SYSTEMS:
         products(folder, name)
         decodes(folder, name)
+        prefills(folder, name)
+        experts(folder, name)
 
 
 if __name__ == "__main__":

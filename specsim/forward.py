@@ -20,6 +20,8 @@ class Pass(NamedTuple):
         fused_tokens: tokens whose hidden states, taken from the target, a drafter fuses first.
         prompt_query_context: the part of ``query_context`` that belongs to prompt chunks.
         verify_context: the part of ``context_tokens`` that requests with several tokens to verify read.
+        prompt_tokens: the part of ``tokens`` that belongs to prompt chunks.
+        corrected_rows: rows of logits that are shifted by the token drawn before them; such a pass computes no tokens.
     """
 
     tokens: int
@@ -30,6 +32,8 @@ class Pass(NamedTuple):
     fused_tokens: int = 0
     prompt_query_context: int = 0
     verify_context: int = 0
+    prompt_tokens: int = 0
+    corrected_rows: int = 0
 
 
 class Reach(NamedTuple):

@@ -72,6 +72,7 @@ class Simulation:
         self.drafter = _drafter_shape(inputs)
         self.rates: Rates = device_rates(inputs.engine.on(inputs.device), ideal=deployment.ideal)
         self.products = _measured_products(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
+        self.hands_on_all = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
         self._sample_lengths = _lengths_sampler(inputs)
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
@@ -110,6 +111,7 @@ class Simulation:
             decode_only=scenario.workload.decode_only,
             cost=cost or self.step_cost(speculating),
             drafter=None if isinstance(drafter, NgramLookup) or not speculating else drafter,
+            hands_on_all=self.hands_on_all,
             lookups=self._lookups(lengths, num_draft_tokens, replication),
             policy=Static(num_draft_tokens),
             shape=shape,
@@ -245,7 +247,7 @@ class Simulation:
         if self.products is None:
             return []
         shapes = [shape for shape in (self.target, self.drafter) if shape]
-        products = [p for shape in shapes for p in (*shape.linears, shape.head, *shape.fusion)]
+        products = [p for shape in shapes for p in (*shape.linears, shape.head, *shape.fusion, *shape.correction)]
         return [p for p in {p._replace(repeats=1): None for p in products} if not self.products.covers(p)]
 
 

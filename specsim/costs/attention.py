@@ -86,7 +86,8 @@ class AttentionCost:
         decode_pairs = work.query_context - work.prompt_query_context
         slowed = 1 + self._slower * work.verify_context / max(work.context_tokens, 1)
         traffic = self._read(self._kv * work.context_tokens * slowed, self._heads * work.sequences, self._layers)
-        arithmetic = self._pair * decode_pairs + self._prompt_pair * work.prompt_query_context
+        overhead = self._rates.prompt_overhead * work.prompt_tokens
+        arithmetic = self._pair * decode_pairs + self._prompt_pair * (work.prompt_query_context + overhead)
         if self._state:
             # read once a sequence; written once too, and when verifying once for every token that may be the last kept
             traffic += self._state * (work.sequences + max(work.sequences, work.logit_rows))
@@ -95,7 +96,7 @@ class AttentionCost:
             reads, pairs = within_window(work, attention.window or 0)
             seconds = attention.bytes_per_token * reads * slowed / self._bandwidth
             traffic += self._read(seconds, attention.layers * attention.kv_heads * work.sequences, attention.layers)
-            arithmetic += attention.pair_flops * pairs / self._flops
+            arithmetic += attention.pair_flops * (pairs + overhead) / self._flops
         return traffic, arithmetic
 
     def _read(self, seconds: float, blocks: float, layers: int) -> float:

@@ -99,7 +99,8 @@ def expert_time(products: Sequence[ExpertProduct], tokens: ArrayLike, rates: Rat
             0.0 if rates.weight_traffic_only else activation_bytes(product.inputs, product.outputs, product.format)
         )
         moved = (distinct * held * product.format.bytes_per_weight + rows * per_row) / achieved.bandwidth
-        arithmetic = 2.0 * held * computed / achieved.flops
+        flops = achieved.flops * (rates.grouped if product.format.compute == "bf16" else 1.0)
+        arithmetic = 2.0 * held * computed / flops
         weights += product.repeats * moved
         compute += product.repeats * (soft_maximum(arithmetic, moved, achieved.sharpness) - moved)
         launch += product.repeats * achieved.launch * (n > 0)

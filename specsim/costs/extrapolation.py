@@ -68,7 +68,7 @@ def beyond_device(device: Device, shapes: Iterable[ForwardShape], rows: int) -> 
 
 def _matrices(shape: ForwardShape) -> Iterator[tuple[float, int]]:
     """(bytes, how many) of each kind of matrix on a device; of experts, each one's own."""
-    for linear in (*shape.linears, shape.head, *shape.fusion):
+    for linear in (*shape.linears, shape.head, *shape.fusion, *shape.correction):
         yield linear.bytes / linear.repeats, linear.repeats
     for product in shape.operators.experts:
         number = product.repeats * product.number // product.devices

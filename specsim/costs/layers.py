@@ -26,6 +26,7 @@ from specsim.schema.quantisation import UNQUANTISED, Format, Quantisation
 # elementwise kernels beyond the four of a dense layer: choosing experts, ordering the rows by expert, adding up what
 # comes back (vLLM's fused_moe); norms of MLA's two compressed states; convolution and gated norm of linear attention
 EXPERT_KERNELS, LATENT_KERNELS, LINEAR_ATTENTION_KERNELS = 3, 2, 2
+NORM = 4  # of the hidden size: a sublayer's output and the residual are read, their sum and its norm are written
 
 
 class Split(NamedTuple):
@@ -54,6 +55,8 @@ class Operators(NamedTuple):
         attention_layers: layers with an attention kernel of either kind.
         expert_layers: layers that exchange tokens among experts.
         kernels: elementwise kernels beyond those of a dense layer.
+        moved_numbers: read and written for each token by norms, rotary embedding, cache writes and activations; what
+            happens between the two grouped products of experts is in the figures of these.
     """
 
     linears: tuple[Linear, ...] = ()
@@ -63,6 +66,7 @@ class Operators(NamedTuple):
     attention_layers: int = 0
     expert_layers: int = 0
     kernels: int = 0
+    moved_numbers: float = 0.0
 
     @property
     def bytes(self) -> float:
@@ -102,6 +106,7 @@ def layer_operators(
         attention_layers=sum(part.attention_layers for part in parts),
         expert_layers=sum(part.expert_layers for part in parts),
         kernels=sum(part.kernels for part in parts),
+        moved_numbers=sum(part.moved_numbers for part in parts),
     )
 
 
@@ -138,6 +143,7 @@ def _attention(mixer: Attention, count: int, hidden: int, split: Split, inputs: 
             ),
         ),
         attention_layers=count,
+        moved_numbers=count * (NORM * hidden + 2 * mixer.query_size / share + 6 * mixer.kv_size / holders),
     )
 
 
@@ -170,6 +176,7 @@ def _latent_attention(mixer: LatentAttention, count: int, hidden: int, split: Sp
         ),
         attention_layers=count,
         kernels=LATENT_KERNELS * count,
+        moved_numbers=count * (NORM * hidden + 2 * (mixer.query_rank or 0) + 4 * mixer.cache_size),
     )
 
 
@@ -191,6 +198,7 @@ def _linear_attention(mixer: LinearAttention, count: int, hidden: int, split: Sp
         ),
         attention_layers=count,
         kernels=LINEAR_ATTENTION_KERNELS * count,
+        moved_numbers=count * (NORM * hidden + (2 * mixer.conv_channels + 3 * mixer.value_size) / share),
     )
 
 
@@ -198,7 +206,10 @@ def _feed_forward(part: FeedForward, count: int, hidden: int, split: Split) -> O
     form = split.quantisation.mlp
     match part:
         case MLP():
-            return Operators(linears=_mlp(part.width, part.matrices, count, hidden, split.tensor, form))
+            return Operators(
+                linears=_mlp(part.width, part.matrices, count, hidden, split.tensor, form),
+                moved_numbers=count * (NORM * hidden + part.matrices * part.width / split.tensor),
+            )
         case Experts():
             shared = _mlp(part.shared_width, part.matrices, count, hidden, split.tensor, form)
             return Operators(
@@ -206,6 +217,7 @@ def _feed_forward(part: FeedForward, count: int, hidden: int, split: Split) -> O
                 experts=_experts(part, count, hidden, split, form),
                 expert_layers=count,
                 kernels=EXPERT_KERNELS * count,
+                moved_numbers=count * (NORM * hidden + part.matrices * part.shared_width / split.tensor),
             )
         case _:
             assert_never(part)

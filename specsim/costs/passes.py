@@ -1,7 +1,6 @@
 """The time of one forward pass, lowered to a form that the engine evaluates in about a microsecond.
 
 Everything that depends on a number of rows alone is a table over that number; attention is affine in the batch's sums.
-Not modelled yet: the memory traffic of norms and activations (their launches are).
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from specsim.schema.hardware import Device
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+CORRECTION_KERNELS = 3
 FIRST_BLOCK = 2048  # rows of a table computed at once; covers most steps
 
 
@@ -68,10 +68,14 @@ class PassCost:
         self._by_tokens = RowTable(partial(_token_seconds, shape, device, rates, timed))
         self._by_logit_rows = RowTable(partial(timed, [shape.head]))
         self._by_fused_tokens = RowTable(partial(timed, shape.fusion))
+        self._by_corrected_rows = RowTable(partial(_correction_seconds, shape, rates, timed))
         self._attention = AttentionCost(shape.operators.attentions, shape.operators.states, rates, verify_factor)
 
     def price(self, work: Pass) -> PassTime:
         """Seconds of one pass by part; a pass without tokens takes no time."""
+        if work.corrected_rows:
+            weights, compute, launch = self._by_corrected_rows[work.corrected_rows]
+            return PassTime(weights, 0.0, compute, launch, 0.0)
         weights, compute, launch, communication = self._by_tokens[work.tokens]
         head_weights, head_compute, head_launch = self._by_logit_rows[work.logit_rows]
         fusion_weights, fusion_compute, fusion_launch = self._by_fused_tokens[work.fused_tokens]
@@ -111,8 +115,26 @@ def _token_seconds(
     weights, compute, launch = (a + b for a, b in zip(linear, experts, strict=True))
     per_layer = rates.attention_launch + rates.elementwise_launch
     launch = launch + (operators.attention_layers * per_layer + operators.kernels * rates.kernel_launch) * (tokens > 0)
-    communication = np.zeros(tokens.shape) if rates.weight_traffic_only else _exchange(shape, device, tokens)
+    if rates.weight_traffic_only:
+        return weights, compute, launch, np.zeros(tokens.shape)
+    weights = weights + BYTES_PER_ELEMENT * operators.moved_numbers * tokens / rates.linear_bandwidth
+    communication = _exchange(shape, device, tokens)
     return weights, compute, launch, communication
+
+
+def _correction_seconds(
+    shape: ForwardShape, rates: Rates, products: ProductTime, rows: Ints
+) -> tuple[Floats, Floats, Floats]:
+    """Of shifting the logits of one position of a block: (weights, compute, launch).
+
+    Three kernels beside the product: the embedding is looked up, the shift is added to the logits, and a token is drawn
+    from their sum; the last two read three rows of logits and write one.
+    """
+    weights, compute, launch = products(shape.correction, rows)
+    if not rates.weight_traffic_only:
+        drawn = sum(product.outputs for product in shape.correction)
+        weights = weights + 4 * BYTES_PER_ELEMENT * drawn * rows / rates.linear_bandwidth
+    return weights, compute, launch + CORRECTION_KERNELS * rates.kernel_launch * (rows > 0)
 
 
 def _exchange(shape: ForwardShape, device: Device, tokens: Ints) -> Floats:

@@ -56,11 +56,13 @@ class Rates:
         linear_bandwidth, linear_launch, sharpness, row_tile: of matrix products, as in ``ProductRates``.
         quantised: of products that quantise their activations, where the device has figures; the kernel that quantises
             is in their launch.
+        grouped: of the arithmetic rate of BF16 products, what grouped ones reach.
         attention_flops, attention_bandwidth: of attention [FLOP/s, B/s].
         attention_launch: per layer [s].
         attention_per_kv_head: per layer, sequence and KV head [s].
         attention_sharpness: n of the soft maximum of that and of reading keys and values.
         attention_ramp: that reading takes longer than at its full rate, per layer, at most [s].
+        prompt_overhead: tokens more that a prompt token takes as long as attending to.
         elementwise_launch: of norms, activations and cache writes, per layer [s].
         kernel_launch: of each elementwise kernel beyond those [s].
         weight_traffic_only: whether everything but weights and matrix arithmetic is free (theory).
@@ -72,12 +74,14 @@ class Rates:
     sharpness: float
     row_tile: tuple[int, int]
     quantised: Mapping[str, ProductRates]
+    grouped: float
     attention_flops: float
     attention_bandwidth: float
     attention_launch: float
     attention_per_kv_head: float
     attention_sharpness: float
     attention_ramp: float
+    prompt_overhead: int
     elementwise_launch: float
     kernel_launch: float
     weight_traffic_only: bool
@@ -103,12 +107,14 @@ def device_rates(device: Device, *, ideal: bool) -> Rates:
             sharpness=math.inf,
             row_tile=(1, 1),
             quantised={},
+            grouped=1.0,
             attention_flops=peak,
             attention_bandwidth=bandwidth,
             attention_launch=0.0,
             attention_per_kv_head=0.0,
             attention_sharpness=1.0,
             attention_ramp=0.0,
+            prompt_overhead=0,
             elementwise_launch=0.0,
             kernel_launch=0.0,
             weight_traffic_only=True,
@@ -130,12 +136,14 @@ def device_rates(device: Device, *, ideal: bool) -> Rates:
             )
             for name, own in device.linear_by_precision.items()
         },
+        grouped=1.0 if device.grouped_products is None else device.grouped_products,
         attention_flops=attention.compute_efficiency * peak,
         attention_bandwidth=attention.bandwidth_efficiency * bandwidth,
         attention_launch=attention.launch,
         attention_per_kv_head=attention.per_kv_head,
         attention_sharpness=attention.sharpness,
         attention_ramp=attention.ramp,
+        prompt_overhead=attention.prompt_overhead,
         elementwise_launch=elementwise.launch * elementwise.kernels_per_layer,
         kernel_launch=elementwise.launch,
         weight_traffic_only=False,

@@ -6,12 +6,13 @@ An EAGLE head reads the target's embedding and fuses hidden states with one more
 attention reads state and embedding side by side, and its LM head is its own. An MTP layer is an EAGLE head of the
 target's own kind of layer (DeepSeek-V3, arXiv 2412.19437). Medusa (arXiv 2401.10774) has a residual block and an LM
 head for each position ahead. A block-parallel head (DFlash, arXiv 2602.06036) turns the target's states into keys and
-values for its own layers, and scores with the target's LM head.
+values for its own layers, and scores with the target's LM head; DSpark (deepseek-ai/DeepSpec) then shifts the logits of
+each position for the token drawn before it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from specsim.costs.layers import Operators, Split, layer_operators
@@ -19,7 +20,15 @@ from specsim.costs.linear import BYTES_PER_ELEMENT, Linear
 from specsim.schema.architecture import Attention
 from specsim.schema.model import ModelConfig
 from specsim.schema.quantisation import Format
-from specsim.schema.speculation import BlockParallelHead, DraftModel, EagleHead, MedusaHeads, ModelDrafter, MTPLayers
+from specsim.schema.speculation import (
+    BlockParallelHead,
+    DraftModel,
+    EagleHead,
+    MedusaHeads,
+    ModelDrafter,
+    MTPLayers,
+    SequentialCorrection,
+)
 
 Exchange = Literal["all_reduce", "all_to_all"]
 
@@ -35,6 +44,7 @@ class ForwardShape:
         extra: products that every token passes through beside the layers.
         head: the product that yields logits, one device's share.
         fusion: products for tokens whose hidden states a drafter takes from the target.
+        correction: products that shift a row of logits for the token drawn before it; whole on every device.
         resident_parameters: numbers kept in memory for it, over all devices, each once.
         resident_bytes: of them on one device, with what every device of a group holds.
         exchange: how experts on other devices are reached.
@@ -51,6 +61,7 @@ class ForwardShape:
     resident_bytes: float
     exchange: Exchange = "all_reduce"
     stages: int = 1
+    correction: tuple[Linear, ...] = ()
 
     @property
     def tensor_parallel(self) -> int:
@@ -140,7 +151,7 @@ def drafter_shape(
                 Linear(drafter.fused_layers * hidden, hidden // share, format=form),
                 *_injection(model, split, form),
             )
-            return _borrowing(model, split, exchange, fusion=fusion)
+            return _corrected(_borrowing(model, split, exchange, fusion=fusion), drafter.sequential_correction)
         case _:
             assert_never(drafter)
 
@@ -158,6 +169,24 @@ def _borrowing(
     weights = split.tensor * (own.weights + sum(linear.weights for linear in products))
     resident = own.bytes + sum(linear.bytes for linear in products)
     return ForwardShape(model, split, own, extra, _head(model, split.tensor), fusion, weights, resident, exchange)
+
+
+def _corrected(shape: ForwardShape, stated: SequentialCorrection | None) -> ForwardShape:
+    """With an embedding of the token before, and the product that makes its share of the logits.
+
+    vLLM keeps both whole on every device, since sharing them would take an exchange for every position
+    (vllm/model_executor/models/qwen3_dspark.py, DSparkMarkovHead).
+    """
+    if stated is None:
+        return shape
+    product = Linear(stated.rank, shape.model.logits_size)
+    numbers = product.weights + stated.rank * shape.model.vocab_size
+    return replace(
+        shape,
+        correction=(product,),
+        resident_parameters=shape.resident_parameters + numbers,
+        resident_bytes=shape.resident_bytes + BYTES_PER_ELEMENT * numbers,
+    )
 
 
 def _eagle3(model: ModelConfig, split: Split) -> ForwardShape:

@@ -79,7 +79,7 @@ class StepCost:
         draft, num_draft_passes = 0.0, 0
         for draft_pass in draft_passes:
             draft += self.draft_seconds(draft_pass)
-            num_draft_passes += 1
+            num_draft_passes += not draft_pass.corrected_rows  # corrections are launched with the pass before them
         host = (
             self._per_step
             + self._per_sequence * target_pass.sequences

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from specsim.costs.attention import AttentionCost
 from specsim.costs.experts import expert_time
-from specsim.costs.linear import LinearTime, linear_time
+from specsim.costs.linear import BYTES_PER_ELEMENT, LinearTime, linear_time
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape
 from specsim.forward import Pass
@@ -27,7 +27,7 @@ class Usage(NamedTuple):
     """One device's share of one pass.
 
     Attributes:
-        bytes: read and written: weights, activations of matrix products, KV caches and states.
+        bytes: read and written: weights, activations, KV caches and states.
         operations: multiplications and additions, without padding [FLOP].
         peak_seconds: that the operations would take at the full peak of each precision.
         streaming: seconds in matrix products that wait for memory.
@@ -62,8 +62,8 @@ def pass_usage(shape: ForwardShape, device: Device, work: Pass, *, ideal: bool) 
     rates = device_rates(device, ideal=ideal)
     nothing = dict.fromkeys(rates.flops_in, math.inf)
     # counted without the figures that some precisions have of their own
-    plain = replace(rates, quantised={})
-    byte = replace(plain, linear_bandwidth=1.0, flops_in=nothing, attention_bandwidth=1.0, attention_per_kv_head=0.0)
+    plain = replace(rates, quantised={}, grouped=1.0, attention_per_kv_head=0.0, attention_ramp=0.0, prompt_overhead=0)
+    byte = replace(plain, linear_bandwidth=1.0, flops_in=nothing, attention_bandwidth=1.0)
     own = {name: figures._replace(bandwidth=math.inf) for name, figures in rates.quantised.items()}
     arithmetic = replace(rates, linear_bandwidth=math.inf, quantised=own)
     one_each = dict.fromkeys(rates.flops_in, 1.0)
@@ -73,7 +73,8 @@ def pass_usage(shape: ForwardShape, device: Device, work: Pass, *, ideal: bool) 
 
     products = list(_products(shape, work))
     attend = partial(_attention, shape, work)
-    streaming, computing = 0.0, attend(rates)[1]
+    between = 0.0 if ideal else BYTES_PER_ELEMENT * shape.operators.moved_numbers * work.tokens
+    streaming, computing = between / rates.linear_bandwidth, attend(rates)[1]
     for product in products:
         seconds = product(rates)
         spent = float(seconds.weights + seconds.compute)
@@ -82,7 +83,7 @@ def pass_usage(shape: ForwardShape, device: Device, work: Pass, *, ideal: bool) 
         else:
             streaming += spent
     return Usage(
-        sum(float(product(byte).weights) for product in products) + attend(byte)[0],
+        sum(float(product(byte).weights) for product in products) + attend(byte)[0] + between,
         sum(float(product(operation).compute) for product in products) + attend(operation)[1],
         sum(float(product(peak).compute) for product in products) + attend(peak)[1],
         streaming,
@@ -94,6 +95,7 @@ def _products(shape: ForwardShape, work: Pass) -> Iterator[Product]:
     """Every matrix product of a pass, as what it takes under given rates."""
     rows = [(linear, work.tokens) for linear in shape.linears]
     rows += [(shape.head, work.logit_rows), *((linear, work.fused_tokens) for linear in shape.fusion)]
+    rows += [(linear, work.corrected_rows) for linear in shape.correction]
     for linear, number in rows:
         yield partial(linear_time, [linear], number)
     for product in shape.operators.experts:

@@ -35,8 +35,10 @@ class PromptWork:
 NO_PROMPTS = PromptWork()
 
 
-def catch_up_tokens(drafter: ModelDrafter, num_accepted: Ints, last_is_new: Bools) -> Ints:
-    """Tokens of the last round that the drafter has not computed itself, per request.
+def catch_up_tokens(
+    drafter: ModelDrafter, num_accepted: Ints, last_is_new: Bools, num_verified: Ints | None = None
+) -> Ints:
+    """Tokens of the last round that the drafter's first pass takes in, per request: those it has not computed itself.
 
     A draft model has computed every draft that it drafted on from: all but the token the verifier added, and the last
     accepted one where nothing was drafted after it. What reads the target's hidden states takes in the whole round,
@@ -47,14 +49,17 @@ def catch_up_tokens(drafter: ModelDrafter, num_accepted: Ints, last_is_new: Bool
         num_accepted: drafts accepted per request [B].
         last_is_new: whether a draft was accepted after which none was drafted, per request [B]: the last of a chain,
             or a leaf of a tree.
+        num_verified: tokens of the round that the target computed, per request [B], where the engine hands all of
+            them to the drafter; None where it sorts out the rejected ones first.
     """
     match drafter:
         case EagleHead() | MTPLayers() | BlockParallelHead():
-            return num_accepted + 1
+            return num_accepted + 1 if num_verified is None else num_verified
         case MedusaHeads():
             return np.ones_like(num_accepted)
         case DraftModel():
-            return 1 + last_is_new.astype(np.int64)
+            # it is handed the whole round too, and the token that the verifier added
+            return 1 + (last_is_new.astype(np.int64) if num_verified is None else num_verified)
         case _:
             assert_never(drafter)
 
@@ -88,6 +93,8 @@ def draft_passes(
                 yield Pass(len(wanted), len(wanted), len(wanted), 0, 0)
         case BlockParallelHead():
             yield from _one_block(drafter.block_size, wanted, queries, keys, prompts)
+            if drafter.sequential_correction:
+                yield from _corrections(wanted)
         case _:
             assert_never(drafter)
 
@@ -105,8 +112,16 @@ def _one_token_a_pass(
     if tokens:
         pairs = int((queries * keys - queries * (queries - 1) // 2).sum()) + prompts.query_context
         reads = int(keys.sum()) + prompts.context_tokens
-        sequences, fused = len(wanted) + prompts.sequences, tokens if fuses else 0
-        yield Pass(tokens, len(wanted), sequences, reads, pairs, fused, prompts.query_context)
+        yield Pass(
+            tokens,
+            len(wanted),
+            len(wanted) + prompts.sequences,
+            reads,
+            pairs,
+            fused_tokens=tokens if fuses else 0,
+            prompt_query_context=prompts.query_context,
+            prompt_tokens=prompts.tokens,
+        )
     computed = 0
     for level in range(1, int(wanted.max(initial=0))):
         active, nodes = keys[wanted > level], int(shape.num_inner[level])
@@ -125,3 +140,10 @@ def _one_block(block: int, wanted: Ints, queries: Ints, keys: Ints, prompts: Pro
     if fused:
         reads = int(keys.sum()) + block * len(wanted)
         yield Pass(block * len(wanted), int(wanted.sum()), len(wanted), reads, block * reads, fused)
+
+
+def _corrections(wanted: Ints) -> Iterator[Pass]:
+    """One position of the block after another, each for the requests that want it."""
+    for position in range(int(wanted.max(initial=0))):
+        active = int(np.count_nonzero(wanted > position))
+        yield Pass(0, 0, active, 0, 0, corrected_rows=active)

@@ -41,6 +41,7 @@ class Serving:
         cost: prices steps.
         drafter: runs passes before each verify; None where no model drafts.
         lookups: finds drafts on the host, or none; None where drafts are not looked up.
+        hands_on_all: the drafter takes in all tokens of a verify, and not the accepted ones alone.
         policy: (observation, state) → (draft lengths, state).
         shape: the largest draft that the policy can ask for.
         speculator: drafts and verifies.
@@ -58,6 +59,7 @@ class Serving:
     shape: DraftShape
     speculator: Speculator | TreeSpeculator
     pool_tokens: Callable[[int], int] = int  # every token is kept whole
+    hands_on_all: bool = False
 
 
 class Replica:
@@ -195,7 +197,8 @@ class Replica:
         if self._drafter is not None:
             # a drafter that sat out this round still lacks what it lacked before
             missed = np.where(num_draft > 0, 0, table.catch_up[requests])
-            table.catch_up[requests] = missed + catch_up_tokens(self._drafter, num_out - 1, last_is_new)
+            verified = num_nodes + 1 if self._serving.hands_on_all else None
+            table.catch_up[requests] = missed + catch_up_tokens(self._drafter, num_out - 1, last_is_new, verified)
         self._recorder.rounds(requests, num_draft, num_nodes, num_out - 1, emitted, from_prompt=False)
         return self._finish(table.emit(requests, emitted, self._env.now))
 

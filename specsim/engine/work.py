@@ -49,4 +49,5 @@ def target_pass(table: RequestTable, shape: DraftShape, decodes: Decodes, prompt
         query_context=int(pairs.sum()) + prompts.query_context,
         prompt_query_context=prompts.query_context,
         verify_context=int((context + num_nodes)[num_nodes > 0].sum()),
+        prompt_tokens=prompts.tokens,
     )

@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 SHAPES = {
     "matrix product": ["outputs", "inputs"],
     "decode attention": ["heads", "kv_heads", "head_size"],
+    "prefill attention": ["heads", "kv_heads", "head_size"],
+    "routed experts": ["hidden", "inner", "number", "per_token"],
 }
 """What is held out of a fit together, in the operators that are fitted: everything measured on one shape."""
 FOLDS = 5
@@ -134,7 +136,8 @@ def _attention(rows: pd.DataFrame, rates: Rates, *, prompts: bool) -> tuple[pd.D
 def _attention_pass(sequences: int, context: int, *, prompts: bool) -> Pass:
     queries = context if prompts else 1
     pairs = sequences * attended(queries, context)
-    return Pass(sequences * queries, sequences, sequences, sequences * context, pairs, 0, pairs if prompts else 0)
+    work = Pass(sequences * queries, sequences, sequences, sequences * context, pairs)
+    return work._replace(prompt_query_context=pairs, prompt_tokens=work.tokens) if prompts else work
 
 
 def _all_reduces(rows: pd.DataFrame, device: Device) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -149,7 +152,7 @@ def _all_reduces(rows: pd.DataFrame, device: Device) -> tuple[pd.DataFrame, pd.D
 def _routed_experts(rows: pd.DataFrame, rates: Rates) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Two grouped products and the kernels around them, under uniform routing whatever the table's."""
     predicted, tokens = np.zeros(len(rows)), rows["tokens"].to_numpy()
-    for (hidden, inner, number, per_token), same in _shapes(rows, ["hidden", "inner", "number", "per_token"]):
+    for (hidden, inner, number, per_token), same in _shapes(rows, SHAPES["routed experts"]):
         products = [
             ExpertProduct(hidden, 2 * inner, number, per_token),
             ExpertProduct(inner, hidden, number, per_token),

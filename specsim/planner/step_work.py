@@ -73,8 +73,9 @@ def step_works(
         targets = [_target_pass(simulation, found, context, prompts) for found in batches]
         return tuple(StepWork(target, num_lookups=batch, speculating=True) for target in targets)
     last = np.full(batch, accepted)
-    catch_up = catch_up_tokens(drafter, last, last == wanted)
     shape = simulation.draft_shape(num_draft_tokens)
+    verified = np.full(batch, shape.max_nodes + 1) if simulation.hands_on_all else None
+    catch_up = catch_up_tokens(drafter, last, last == wanted, verified)
     passes = draft_passes(drafter, shape, wanted, catch_up, contexts, prompts)
     return (StepWork(target, tuple(passes), speculating=True),)
 
@@ -92,4 +93,5 @@ def _target_pass(simulation: Simulation, num_draft: Ints, context: int, prompts:
         query_context=queries * context + int(shape.total_depth[num_draft].sum()) + prompts.query_context,
         prompt_query_context=prompts.query_context,
         verify_context=int(reads[num_nodes > 0].sum()),
+        prompt_tokens=prompts.tokens,
     )

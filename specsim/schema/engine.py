@@ -113,6 +113,9 @@ class Engine(Sourced):
     """The same by kind of drafter, for kinds where it differs."""
     host_time_per_verified_row: Duration
     """Logits, sampling and bookkeeping per verified token row."""
+    first_draft_pass: Literal["accepted", "verified"] | None = None
+    """Tokens of the last round that a drafter's first pass computes: those accepted, or all that were verified, which
+    spares the device waiting for the host to sort them out. Left out: accepted."""
     host_time_when_idle_drafter: Duration | None = None
     """Added to a step of a speculating server that drafts nothing: the tax of speculation that is on but idle."""
     verify_attention_factor: Annotated[Number, Field(ge=1)] | None = None

@@ -104,7 +104,8 @@ class AttentionKernels(Input):
     """t = launch + ((per_kv_head · sequences · KV heads)^n + R^n)^(1/n) + F / (f·peak), a layer over a batch.
 
     R = r + min(r, ramp) with r = B / (b·bandwidth): the first bytes come at half the rate. Each KV head of a sequence
-    is a block of its own with a start and an end; while some start and end, others stream keys and values.
+    is a block of its own with a start and an end; while some start and end, others stream keys and values. F counts
+    the pairs of a query and what it attends to, and for queries of prompts prompt_overhead more.
     """
 
     launch: Duration
@@ -116,6 +117,9 @@ class AttentionKernels(Input):
     """n; 1, where the file says nothing, adds the two up."""
     ramp: Duration = 0.0
     """How long reading takes longer than at its full rate, per layer; nothing where the file says nothing."""
+    prompt_overhead: Annotated[int, Field(ge=0, strict=True)] = 0
+    """Tokens more that each prompt token takes as long as attending to: moving queries and outputs, and tiles that a
+    causal mask leaves half empty."""
 
 
 class ElementwiseKernels(Input):
@@ -157,6 +161,8 @@ class Device(Sourced):
     linear: LinearKernels
     linear_by_precision: dict[Literal["fp8", "int8", "fp4"], LinearKernels] = Field(default_factory=dict)
     """Of products that quantise their activations, which their times include; without an entry BF16's figures hold."""
+    grouped_products: Efficiency | None = None
+    """Of the compute efficiency of BF16 products, what the grouped products of routed experts reach. Left out: all."""
     attention: AttentionKernels
     elementwise: ElementwiseKernels
     allreduce: AllReduce

@@ -61,6 +61,16 @@ class MedusaHeads(_Loaded):
     """Residual blocks of each head."""
 
 
+class SequentialCorrection(Input):
+    """What makes drafting a block semi-autoregressive: position by position, the token drawn before shifts the logits.
+
+    A low-rank product, as in DSpark's Markov head: an embedding of that token times a matrix of the vocabulary's size.
+    """
+
+    rank: Count
+    """Width of the embedding (markov_rank in a checkpoint; 256 in those published)."""
+
+
 class BlockParallelHead(_Loaded):
     """A head that proposes a whole block in one pass over layers that see the target's states (DFlash, DSpark)."""
 
@@ -71,6 +81,8 @@ class BlockParallelHead(_Loaded):
     """Tokens that the pass computes for each request, whatever the draft length."""
     fused_layers: Count
     """Layers of the target whose hidden states are fused (5 in DFlash's published heads)."""
+    sequential_correction: SequentialCorrection | None = None
+    """Left out: all positions are drawn at once, as in DFlash."""
 
 
 class NgramLookup(Input):

@@ -11,7 +11,11 @@ from specsim.costs.shapes import target_shape
 from specsim.forward import Pass, attended
 from specsim.schema.load import read_device, read_model
 
-H100 = read_device("h100-sxm")
+MEASURED = read_device("h100-sxm")
+# reading alone: the parts that overlap with it are held to their formula in test_reading_kv.py
+H100 = MEASURED.model_copy(
+    update={"attention": MEASURED.attention.model_copy(update={"per_kv_head": 0.0, "sharpness": 1.0, "ramp": 0.0})}
+)
 
 
 def operators(name, tensor=1):
@@ -99,7 +103,7 @@ def test_beyond_their_window_layers_read_and_keep_no_more():
     cost = PassCost(target_shape(read_model("gpt-oss-20b")), H100, ideal=False)
     kv = [cost.price(decode(1, 1, keys)).kv for keys in (1000, 2000)]
     full = 12 * 2 * 8 * 64 * 2  # bytes a token in the 12 layers that see everything
-    assert kv[1] - kv[0] == pytest.approx(1000 * full / (0.916 * 3.35e12), rel=1e-9)
+    assert kv[1] - kv[0] == pytest.approx(1000 * full / (0.962 * 3.35e12), rel=1e-9)
 
 
 def test_the_state_of_qwen_35b_by_hand():
@@ -113,7 +117,7 @@ def test_linear_layers_read_their_state_whatever_the_context():
     cost = PassCost(target_shape(read_model("qwen3.5-27b")), H100, ideal=False)
     (state,) = operators("qwen3.5-27b").states
     near, far, verify = (cost.price(decode(4, queries, 1000 + more)) for queries, more in ((1, 0), (1, 500), (3, 0)))
-    bandwidth = 0.916 * 3.35e12
+    bandwidth = 0.962 * 3.35e12
     assert far.kv - near.kv == pytest.approx(4 * 500 * 16 * 2 * 4 * 256 * 2 / bandwidth, rel=1e-9)
     # verifying 3 tokens leaves 3 states a request to go back to instead of 1
     assert verify.kv - near.kv == pytest.approx(4 * 2 * state.state_bytes / bandwidth, rel=1e-9)

@@ -6,7 +6,14 @@ from specsim.costs.layers import Operators
 from specsim.costs.linear import Linear
 from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.schema.load import read_model
-from specsim.schema.speculation import BlockParallelHead, DraftModel, EagleHead, MedusaHeads, MTPLayers
+from specsim.schema.speculation import (
+    BlockParallelHead,
+    DraftModel,
+    EagleHead,
+    MedusaHeads,
+    MTPLayers,
+    SequentialCorrection,
+)
 
 H, KV, MLP, V, DRAFT_V = 4096, 1024, 14336, 128256, 32000
 EAGLE = EagleHead(kind="eagle", model="x", generation="eagle")
@@ -77,7 +84,21 @@ def test_a_block_parallel_head_makes_keys_and_values_of_the_targets_states():
 
 def test_the_dspark_head_for_apertus_weighs_what_its_checkpoint_does():
     """Published with two digits: 3.4 GB, its Markov head of rank 256 (embedding 266,752, output 131,072) included."""
-    head = BlockParallelHead(kind="block_parallel", model="x", block_size=7, fused_layers=5)
+    head = BlockParallelHead(
+        kind="block_parallel", model="x", block_size=7, fused_layers=5, sequential_correction={"rank": 256}
+    )
     shape = drafter_shape(head, read_model("dspark-apertus-v1.5-8b"), 1)
-    markov = 2 * 256 * (266752 + 131072)
-    assert shape.resident_bytes + markov == pytest.approx(3.4e9, abs=0.05e9)
+    # the config knows the heads' vocabulary alone, and so does the embedding counted
+    larger_embedding = 2 * 256 * (266752 - 131072)
+    assert shape.resident_bytes + larger_embedding == pytest.approx(3.4e9, abs=0.05e9)
+
+
+def test_a_sequential_correction_is_an_embedding_and_a_product_of_its_rank_whole_on_every_device():
+    model = read_model("dspark-apertus-v1.5-8b")
+    plain = BlockParallelHead(kind="block_parallel", model="x", block_size=7, fused_layers=5)
+    corrected = plain.model_copy(update={"sequential_correction": SequentialCorrection(rank=256)})
+    for devices in (1, 4):
+        without, shape = (drafter_shape(head, model, devices) for head in (plain, corrected))
+        assert shape.correction == (Linear(256, 131072),)
+        assert shape.resident_bytes - without.resident_bytes == 2 * 2 * 256 * 131072
+        assert shape.resident_parameters - without.resident_parameters == 2 * 256 * 131072

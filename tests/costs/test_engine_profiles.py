@@ -28,14 +28,16 @@ def cost(h100, llama_8b):
     return build
 
 
+# without the parts that overlap with reading
+READING_ALONE = Kernels.model_validate({"attention": {"per_kv_head": "0 ns", "ramp": "0 us"}})
+
+
 def graphs(**changes):
     return Graphs.model_validate({"sizes": (8, 64, 256), "eager_time_per_layer": "0 us", **changes})
 
 
 def test_verify_attention_takes_the_factor_longer_to_read_and_decoding_does_not(cost, engine):
-    # without the parts that overlap with reading, what is left is reading alone
-    alone = Kernels.model_validate({"attention": {"per_kv_head": "0 ns", "ramp": "0 us"}})
-    profile = engine.model_copy(update={"kernels": alone})
+    profile = engine.model_copy(update={"kernels": READING_ALONE})
     plain, slow = cost(profile), cost(profile, factor=2.5)
     assert slow.price(DECODE) == plain.price(DECODE)
     verify, slower = plain.price(VERIFY), slow.price(VERIFY)
@@ -45,7 +47,8 @@ def test_verify_attention_takes_the_factor_longer_to_read_and_decoding_does_not(
 
 def test_of_a_mixed_step_only_the_verifying_requests_read_longer(cost, engine):
     half = VERIFY._replace(verify_context=VERIFY.verify_context // 2)
-    kv = [cost(engine, factor=3.0).price(work).kv for work in (VERIFY._replace(verify_context=0), half, VERIFY)]
+    profile = engine.model_copy(update={"kernels": READING_ALONE})
+    kv = [cost(profile, factor=3.0).price(work).kv for work in (VERIFY._replace(verify_context=0), half, VERIFY)]
     assert kv[1] == pytest.approx((kv[0] + kv[2]) / 2, rel=1e-12)
 
 

@@ -56,21 +56,34 @@ def all_reduces_seconds(tokens, shape, device):
     return 2 * shape.model.num_hidden_layers * (figures.launch**q + link**q) ** (1 / q)
 
 
+def reading_seconds(kv_bytes, blocks, layers, device):
+    attention = device.attention
+    read = kv_bytes / (attention.bandwidth_efficiency * device.memory.bandwidth)
+    read += min(read, layers * attention.ramp)
+    n = attention.sharpness
+    return (read**n + (blocks * attention.per_kv_head) ** n) ** (1 / n)
+
+
 def direct_seconds(work, shape, device):
     """One pass, operator after operator, without tables."""
     model, layers, attention = shape.model, shape.model.num_hidden_layers, device.attention
     kv_bytes = 2 * 2 * layers * model.num_key_value_heads * model.head_dim / shape.tensor_parallel
     pair_flops = 2 * 2 * layers * model.num_attention_heads * model.head_dim / shape.tensor_parallel
+    blocks = layers * work.sequences * model.num_key_value_heads / shape.tensor_parallel
+    # two norms with their residuals on every device; of its heads, queries and keys are turned, keys and values cached;
+    # of its part of the MLP, gate and up are read and their product written
+    heads = (2 * model.num_attention_heads + 6 * model.num_key_value_heads) * model.head_dim
+    moved = layers * (2 * 4 * model.hidden_size + (heads + 3 * model.intermediate_size) / shape.tensor_parallel)
     return math.fsum(
         [
             *(product_seconds(linear, work.tokens, device) for linear in shape.linears),
             product_seconds(shape.head, work.logit_rows, device),
             *(product_seconds(linear, work.fused_tokens, device) for linear in shape.fusion),
             layers * attention.launch,
-            layers * work.sequences * model.num_key_value_heads / shape.tensor_parallel * attention.per_kv_head,
-            work.context_tokens * kv_bytes / (attention.bandwidth_efficiency * device.memory.bandwidth),
+            reading_seconds(work.context_tokens * kv_bytes, blocks, layers, device),
             work.query_context * pair_flops / (attention.compute_efficiency * device.peak.bf16),
             layers * device.elementwise.kernels_per_layer * device.elementwise.launch,
+            2 * work.tokens * moved / (device.linear.bandwidth_efficiency * device.memory.bandwidth),
             all_reduces_seconds(work.tokens, shape, device),
         ]
     )
@@ -120,14 +133,16 @@ def test_kv_is_read_once_whatever_the_number_of_queries(h100_cost):
 
 
 def test_kv_time_of_llama_8b_by_hand(h100):
-    """131,072 bytes a token at 91.6 % of 3.35 TB/s, and 15.5 ns for each of 8 KV heads in 32 layers."""
+    """131,072 bytes a token at 96.2 % of 3.35 TB/s, and as long again since a layer takes less than the ramp of 4.9 us.
+
+    Beside it 23.1 ns for each of 8 KV heads in 32 layers.
+    """
     cost = PassCost(SHAPES["target"](), h100, ideal=False)
-    assert cost.price(Pass(1, 1, 1, 1000, 1000)).kv == pytest.approx(
-        1000 * 131072 / (0.916 * 3.35e12) + 32 * 8 * 15.5e-9
-    )
+    reading, blocks = 2 * 1000 * 131072 / (0.962 * 3.35e12), 32 * 8 * 23.1e-9
+    assert cost.price(Pass(1, 1, 1, 1000, 1000)).kv == pytest.approx((reading**1.31 + blocks**1.31) ** (1 / 1.31))
 
 
 def test_launches_of_a_layer_by_hand(h100):
     """Four matrix products, attention and four elementwise kernels."""
     launch = PassCost(SHAPES["target"](), h100, ideal=False).price(Pass(1, 0, 1, 0, 0)).launch
-    assert launch / 32 == pytest.approx(4 * 4.2e-6 + 12.9e-6 + 4 * 2.5e-6)
+    assert launch / 32 == pytest.approx(4 * 4.25e-6 + 11.5e-6 + 4 * 2.5e-6)

@@ -74,7 +74,7 @@ def test_formats_that_leave_activations_alone_keep_the_figures_of_bf16():
     for name in ("w4a16", "mxfp4", "bf16"):
         assert product_rates(FORMATS[name], rates).launch == rates.linear_launch
     h100_int8 = product_rates(FORMATS["int8"], device_rates(read_device("h100-sxm"), ideal=False))
-    assert h100_int8.flops == pytest.approx(0.79 * 1979e12)
+    assert h100_int8.flops == pytest.approx(0.858 * 1979e12)
 
 
 @pytest.mark.parametrize("name", ["fp8", "int8"])
@@ -132,8 +132,9 @@ def test_an_fp8_cache_holds_twice_the_tokens_and_reads_in_half_the_time():
         Simulation(load_scenario("llama3.1-8b-h100-eagle3", [f"deployment.kv_format={f}"])) for f in ("bf16", "fp8")
     )
     assert fp8.memory(True).kv_tokens == pytest.approx(2 * bf16.memory(True).kv_tokens, abs=1)
-    one, two = (s.step_cost(False).price(Pass(1, 1, 0, 10_000, 10_000)).kv for s in (fp8, bf16))
-    assert one == two / 2
+    # long enough for the ramp, 32 x 4.9 us, to be done with
+    one, two = (s.step_cost(False).price(Pass(1, 1, 0, 100_000, 100_000)).kv - 32 * 4.9e-6 for s in (fp8, bf16))
+    assert one == pytest.approx(two / 2, rel=1e-12)
 
 
 def test_an_mtp_layer_is_quantised_as_its_target_unless_told_otherwise():

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from specsim.drafting.drafters import PromptWork, catch_up_tokens, draft_passes
 from specsim.drafting.shape import chain, tree
 from specsim.forward import Pass, attended
-from specsim.schema.speculation import BlockParallelHead, DraftModel, EagleHead, MedusaHeads, MTPLayers
+from specsim.schema.speculation import (
+    BlockParallelHead,
+    DraftModel,
+    EagleHead,
+    MedusaHeads,
+    MTPLayers,
+    SequentialCorrection,
+)
 
 DRAFT_MODEL = DraftModel(kind="draft_model", model="x")
 EAGLE = EagleHead(kind="eagle", model="x", generation="eagle")
@@ -68,11 +75,21 @@ def test_nothing_runs_where_nobody_wants_a_draft(drafter):
 def test_prompt_chunks_join_the_first_pass_without_logits():
     chunk = {"tokens": 64, "sequences": 1, "context_tokens": 100, "query_context": attended(64, 100)}
     assert passes(EAGLE3, (2,), (1,), (10,), **chunk) == [
-        Pass(65, 1, 2, 110, 10 + attended(64, 100), fused_tokens=65, prompt_query_context=attended(64, 100)),
+        Pass(
+            65,
+            1,
+            2,
+            110,
+            10 + attended(64, 100),
+            fused_tokens=65,
+            prompt_query_context=attended(64, 100),
+            prompt_tokens=64,
+        ),
         Pass(1, 1, 1, 11, 11),
     ]
+    pairs = attended(64, 100)
     assert passes(EAGLE3, (), (), (), **chunk) == [
-        Pass(64, 0, 1, 100, attended(64, 100), fused_tokens=64, prompt_query_context=attended(64, 100))
+        Pass(64, 0, 1, 100, pairs, fused_tokens=64, prompt_query_context=pairs, prompt_tokens=64)
     ]
 
 
@@ -86,6 +103,18 @@ def test_a_draft_model_has_computed_all_but_what_the_verifier_added():
 def test_what_reads_the_targets_states_takes_in_the_whole_round(drafter):
     every_draft_survived = np.array([False, False, True, False])
     assert catch_up_tokens(drafter, ints(0, 2, 3, 0), every_draft_survived).tolist() == [1, 3, 4, 1]
+
+
+@pytest.mark.parametrize(("drafter", "more"), [(EAGLE, 0), (EAGLE3, 0), (MTP, 0), (BLOCK, 0), (DRAFT_MODEL, 1)])
+def test_engines_that_hand_the_whole_round_on_have_its_rejected_drafts_computed_too(drafter, more):
+    """A draft model's tokens are not the round's shifted by one, so what the verifier added comes on top."""
+    every_draft_survived = np.array([False, False, True, False])
+    found = catch_up_tokens(drafter, ints(0, 2, 3, 0), every_draft_survived, ints(4, 4, 4, 1))
+    assert found.tolist() == [4 + more, 4 + more, 4 + more, 1 + more]
+
+
+def test_medusa_heads_read_one_state_whatever_the_engine_hands_on():
+    assert catch_up_tokens(MEDUSA, ints(0, 3), np.array([False, True]), ints(4, 4)).tolist() == [1, 1]
 
 
 TREE = tree([[3], [2, 1, 0], [1, 1, 2]])
@@ -120,6 +149,14 @@ def test_a_block_is_computed_in_one_pass_and_sees_itself_whole():
     assert passes(BLOCK, (3, 1, 0), (4, 2, 1), (10, 20, 30)) == [
         Pass(tokens=16, logit_rows=4, sequences=2, context_tokens=46, query_context=8 * 46, fused_tokens=6)
     ]
+
+
+def test_positions_of_a_block_are_corrected_one_after_another_for_those_that_want_them():
+    head = BLOCK.model_copy(update={"sequential_correction": SequentialCorrection(rank=256)})
+    block, *corrections = passes(head, (3, 1, 0), (4, 2, 1), (10, 20, 30))
+    assert [block] == passes(BLOCK, (3, 1, 0), (4, 2, 1), (10, 20, 30))
+    assert corrections == [Pass(0, 0, rows, 0, 0, corrected_rows=rows) for rows in (2, 1, 1)]
+    assert passes(head, (0, 0), (1, 1), (10, 20)) == []
 
 
 def test_prompts_only_become_keys_and_values_of_a_block_parallel_head():

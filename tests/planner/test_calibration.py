@@ -125,7 +125,7 @@ def test_shipped_profiles_are_what_calibration_gives(profile, steps):
 def test_a_profile_fitted_to_serving_runs_is_what_calibration_gives():
     file = catalogue.find("measurements", "published", [], where="", path="")
     rows = chosen_rows(read_measurements(file), ["S15-eagle", "S15-eagle3"], None, str(file))
-    seen = list(serving_observations(rows, None, "vllm"))
+    seen = list(serving_observations(rows, None, "vllm-0.10"))
     assert_shipped_as_fitted("vllm-2025-07-h100-sxm", seen, candidates({"eagle", "eagle3"}))
 
 

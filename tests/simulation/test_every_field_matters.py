@@ -114,6 +114,10 @@ CASES = {
     "speculation.drafter[block_parallel].tensor_parallel": Case(
         ("speculation.drafter.tensor_parallel=1",), base=(BLOCK, BLOCK_LENGTHS, *TWO)
     ),
+    "speculation.drafter[block_parallel].sequential_correction.rank": Case(
+        ("speculation.drafter.sequential_correction.rank=512",),
+        base=(BLOCK, "speculation.drafter.sequential_correction.rank=256", BLOCK_LENGTHS),
+    ),
     "speculation.drafter[ngram].host_time_per_step": Case(
         ("speculation.drafter.host_time_per_step=2 ms",), base=(NGRAM,)
     ),
@@ -164,6 +168,7 @@ CASES = {
     "engine.host_time_per_draft_pass": engine(host_time_per_draft_pass=1e-2),
     "engine.host_time_per_draft_pass_of": engine(host_time_per_draft_pass_of={"eagle3": 1e-2}),
     "engine.host_time_per_verified_row": engine(host_time_per_verified_row=1e-2),
+    "engine.first_draft_pass": engine({"first_draft_pass": None}, first_draft_pass="verified"),
     # Medusa heads take no prompts in, so steps of prompts alone run no draft pass
     "engine.host_time_when_idle_drafter": Case(base=(MEDUSA,), engine={"host_time_when_idle_drafter": 1e-2}),
     "engine.verify_attention_factor": engine(verify_attention_factor=2.0),
@@ -181,9 +186,7 @@ CASES = {
     },
     **{
         f"engine.kernels.attention.{name}": kernels("attention", **{name: value})
-        for name, value in zip(
-            AttentionUnderEngine.model_fields, ("90 us", "1 us", 0.3, 0.3, 4.0, "99 us"), strict=True
-        )
+        for name, value in zip(AttentionUnderEngine.model_fields, ("90 us", "1 us", 0.3, 0.3, 4.0, "0 us"), strict=True)
     },
     "engine.kernels.elementwise.launch": kernels("elementwise", launch="9 us"),
 }
