@@ -110,7 +110,8 @@ def _one_token_a_pass(
     """
     tokens = int(queries.sum()) + prompts.tokens
     if tokens:
-        pairs = int((queries * keys - queries * (queries - 1) // 2).sum()) + prompts.query_context
+        seen = np.maximum(keys, queries)  # rejected drafts that an engine hands on stand beyond a short context
+        pairs = int((queries * seen - queries * (queries - 1) // 2).sum()) + prompts.query_context
         reads = int(keys.sum()) + prompts.context_tokens
         yield Pass(
             tokens,
