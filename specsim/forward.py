@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -50,6 +51,25 @@ NUM_SUMS = len(Pass._fields)
 def pass_of(row: NDArray[np.int64]) -> Pass:
     """The pass of a row."""
     return Pass(row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9])
+
+
+class Reach(NamedTuple):
+    """How far steps go in the sums that their cost depends on.
+
+    Attributes:
+        step_tokens: most tokens computed in a step: those decoded, their drafts, and prompts.
+        requests: most requests in a step.
+        context_tokens: most KV entries read in a step, over all its requests.
+    """
+
+    step_tokens: int
+    requests: int
+    context_tokens: int
+
+
+def farthest(reached: Iterable[Reach]) -> Reach:
+    """The most of each."""
+    return Reach(*map(max, zip(*reached, strict=True)))
 
 
 @kernel

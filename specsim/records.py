@@ -50,6 +50,7 @@ class StepRecords:
         num_running: requests admitted and not finished when the step began.
         num_waiting: requests sent but not yet admitted when the step began.
         kv_tokens: KV-cache tokens that are held, once the step's own have room.
+        context_tokens: KV-cache entries that the step's requests attend to, each once.
         num_emitted: output tokens that requests received when the step ended.
     """
 
@@ -62,6 +63,7 @@ class StepRecords:
     num_running: Ints
     num_waiting: Ints
     kv_tokens: Ints
+    context_tokens: Ints
     num_emitted: Ints
 
 

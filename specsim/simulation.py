@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.costs.extrapolation import Extrapolation, extrapolation
+from specsim.costs.extrapolation import Extrapolation, beyond_device, beyond_profile
 from specsim.costs.layers import Split
 from specsim.costs.linear import Linear
 from specsim.costs.memory import MemoryPlan, memory_plan
@@ -25,6 +25,7 @@ from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.engine.setup import Setup
 from specsim.errors import InfeasibleError, Problem, invalid
+from specsim.forward import Reach
 from specsim.records import RunRecords
 from specsim.rng import stream
 from specsim.schema.load import Inputs
@@ -133,15 +134,18 @@ class Simulation:
         rng = stream(scenario.seed, "arrivals", replication)
         return serve_open_loop(setup, lengths, poisson_arrivals(num_requests, load.rate, rng))
 
-    def extrapolation(self, step_tokens: int) -> Extrapolation | None:
-        """What leaves the range that the device's figures were measured over, in steps of up to so many tokens.
+    def extrapolation(self, reached: Reach) -> Extrapolation | None:
+        """What leaves the ranges that the figures used were measured over, in steps that go so far.
 
-        An engine profile that brings its own figures of matrix products, or the ideal device, has no such range.
+        The ideal device uses none; of a device's, those are not used for which an engine profile brings its own.
         """
-        kernels, shapes = self.inputs.engine.kernels, (self.target, self.drafter)
-        if self.inputs.scenario.deployment.ideal or (kernels and kernels.linear.model_fields_set):
+        engine, shapes = self.inputs.engine, [shape for shape in (self.target, self.drafter) if shape]
+        if self.inputs.scenario.deployment.ideal:
             return None
-        return extrapolation(self.inputs.device, [shape for shape in shapes if shape], step_tokens)
+        own = engine.kernels is not None and engine.kernels.linear.model_fields_set
+        device = None if own else beyond_device(self.inputs.device, shapes, reached.step_tokens)
+        profile = beyond_profile(engine, reached)
+        return Extrapolation(device, profile) if device or profile else None
 
     def lengths(self, num_requests: int, replication: int) -> Lengths:
         """The lengths of the first requests of a replication."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from specsim.analysis.acceptance import AcceptanceSummary, acceptance, tallied_acceptance
 from specsim.analysis.latencies import LatencySummary, e2e, itl, summarise_latency, tallied_itl, tpot, ttft
+from specsim.forward import Reach
 from specsim.records import PARTS, RequestRecords, RoundTally, RunRecords, StepRecords
 
 Window = tuple[float, float]
@@ -126,6 +127,7 @@ def _within(times: NDArray[np.float64], window: Window) -> NDArray[np.bool_]:
     return (window[0] < times) & (times <= window[1])
 
 
-def most_step_tokens(steps: StepRecords) -> int:
-    """The most tokens that a step computed: those decoded, their drafts, and prompts."""
-    return int((steps.num_decodes + steps.num_draft_tokens + steps.num_prompt_tokens).max())
+def reach(steps: StepRecords) -> Reach:
+    """How far the steps of a run went; requests are those running, whether or not all fitted the step."""
+    tokens = steps.num_decodes + steps.num_draft_tokens + steps.num_prompt_tokens
+    return Reach(int(tokens.max()), int(steps.num_running.max()), int(steps.context_tokens.max()))

@@ -47,6 +47,7 @@ def calibrate(
 
     from specsim.cli.terminal import console, progress_bar
     from specsim.errors import InputError, Problem
+    from specsim.forward import farthest
     from specsim.planner.calibration import calibrate as fit
     from specsim.planner.observations import Seen, serving_observations, step_observations
     from specsim.planner.parameters import candidates
@@ -55,7 +56,7 @@ def calibrate(
     from specsim.report.folder import refuse_file, text_writer, write_file
     from specsim.schema import catalogue
     from specsim.schema.load import read_engine
-    from specsim.schema.measurements import read_measurements
+    from specsim.schema.measurement_tables import read_measurements
     from specsim.schema.speculation import pass_kind
     from specsim.schema.steps import read_steps
 
@@ -99,6 +100,7 @@ def calibrate(
             device=device,
             data=tables,
             num_points=len(points),
+            reached=farthest(seen.reach for seen in found),
             today=date.today(),
         )
         write_file(out, text_writer(text), force=force)

@@ -57,7 +57,7 @@ def cost(
     sentences = cost_sentences(inputs, report)
     if out:
         write_folder(out, cost_files(inputs, report, sentences), force=force)
-    warn(extrapolation_sentence(inputs.device, report.extrapolation))
+    warn(extrapolation_sentence([(inputs, report.extrapolation)]))
     screen = console()
     screen.print(sentences[0], style="bold", markup=False, soft_wrap=True)
     for sentence in sentences[1:]:

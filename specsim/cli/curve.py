@@ -42,7 +42,7 @@ def curve(
         result = simulate_curve(inputs, jobs=jobs, progress=progress)
     sentences = [*answer(inputs.scenario, result), *cost_sentences(inputs)]
     write_folder(folder, curve_files(inputs, result, sentences), force=force)
-    warn(extrapolation_sentence(inputs.device, result.extrapolation))
+    warn(extrapolation_sentence([(inputs, result.extrapolation)]))
     screen = console()
     screen.print(sentences[0], style="bold", markup=False, soft_wrap=True)
     for sentence in sentences[1:]:

@@ -36,7 +36,7 @@ def simulate(
     with progress_bar(f"simulating {inputs.scenario.name}") as progress:
         result = simulate_load(inputs, progress=progress)
     write_folder(folder, load_files(inputs, result), force=force)
-    warn(extrapolation_sentence(inputs.device, result.extrapolation))
+    warn(extrapolation_sentence([(inputs, result.extrapolation)]))
     screen = console()
     answer, *warnings = [*load_sentences(inputs.scenario, result), *cost_sentences(inputs)]
     screen.print(answer, style="bold", markup=False, soft_wrap=True)

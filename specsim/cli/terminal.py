@@ -45,7 +45,7 @@ def progress_bar(description: str) -> Iterator[Callable[[float], None]]:
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),

@@ -59,8 +59,10 @@ def validate(
     """
     from datetime import date
 
+    from specsim.cli.terminal import warn
     from specsim.planner.steps import price_steps
     from specsim.report.accuracy import accuracy_files
+    from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, write_folder
     from specsim.report.operators import operator_files, operator_sentences, operator_table
     from specsim.report.steps import step_sentences, step_table
@@ -85,12 +87,18 @@ def validate(
     sentences += step_sentences(priced)
     if quick and found:
         sentences.append("A quick look: short runs, one of each, at the smallest and the largest load of each curve.")
+    warning = extrapolation_sentence(
+        [*(one for point in (found.results if found else ()) for one in point.beyond)]
+        + [step.beyond for steps in priced.values() for step in steps if step.beyond]
+    )
     if out:
-        made = accuracy_files(found, priced, sentences, names, date.today())
+        noted = [*sentences, warning] if warning else sentences
+        made = accuracy_files(found, priced, noted, names, date.today())
         write_folder(out, made | (operator_files(single, date.today()) if single else {}), force=force)
     tables = [*(validation_tables(found) if found else ()), *([step_table(priced)] if priced else ())]
     if single:
         sentences, tables = [*sentences, *operator_sentences(single)], [*tables, operator_table(single)]
+    warn(warning)
     _show(sentences, tables, out)
 
 
@@ -98,7 +106,7 @@ def _simulate(file: Path, scenario: str | None, *, quick: bool, jobs: int | None
     from specsim.cli.terminal import progress_bar
     from specsim.planner.validation import validate as simulate_points
     from specsim.report.validation import Validation
-    from specsim.schema.measurements import read_measurements
+    from specsim.schema.measurement_tables import read_measurements
 
     rows = read_measurements(file)
     with progress_bar(f"simulating {file.stem}") as progress:

@@ -1,4 +1,4 @@
-"""Where a deployment's matrix products leave the shapes that a device's figures were fitted to."""
+"""Where steps leave what a device's figures, and those of a calibrated engine profile, were fitted to."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from specsim.costs.shapes import ForwardShape
+from specsim.forward import Reach
+from specsim.schema.engine import Engine
 from specsim.schema.hardware import Device
 
 
-class Extrapolation(NamedTuple):
-    """What lies beyond the range measured.
+class BeyondDevice(NamedTuple):
+    """What lies beyond the shapes that a device's matrix products were fitted to.
 
     Attributes:
         rows: the most rows of a product; None where they stay within.
@@ -23,7 +25,28 @@ class Extrapolation(NamedTuple):
     smallest_bytes: float
 
 
-def extrapolation(device: Device, shapes: Iterable[ForwardShape], rows: int) -> Extrapolation | None:
+class Extrapolation(NamedTuple):
+    """What lies beyond the ranges measured.
+
+    Attributes:
+        device: of the device's figures; None where nothing does.
+        engine: of a calibrated profile's; None where nothing does.
+    """
+
+    device: BeyondDevice | None
+    engine: Reach | None
+
+
+def beyond_profile(engine: Engine, reached: Reach) -> Reach | None:
+    """How far steps went, if farther than those that a profile was fitted to; None where not, or it states no range."""
+    measured = engine.measured_range
+    if measured is None:
+        return None
+    fitted = Reach(measured.step_tokens, measured.requests, measured.context_tokens)
+    return reached if any(mine > seen for mine, seen in zip(reached, fitted, strict=True)) else None
+
+
+def beyond_device(device: Device, shapes: Iterable[ForwardShape], rows: int) -> BeyondDevice | None:
     """What leaves the device's measured range; None where nothing does, or the file states no range.
 
     Args:
@@ -40,7 +63,7 @@ def extrapolation(device: Device, shapes: Iterable[ForwardShape], rows: int) -> 
     beyond = rows if rows > (measured.linear_rows or rows) else None
     if beyond is None and not small:
         return None
-    return Extrapolation(beyond, small / held, min(size for size, _ in matrices))
+    return BeyondDevice(beyond, small / held, min(size for size, _ in matrices))
 
 
 def _matrices(shape: ForwardShape) -> Iterator[tuple[float, int]]:

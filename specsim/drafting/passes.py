@@ -127,7 +127,8 @@ def fill_passes(form: DrafterForm, num_draft: Ints, catch_up: Ints, context: Int
             wanting += 1
             tokens += queries
             reads += context[b]
-            pairs += queries * context[b] - queries * (queries - 1) // 2
+            # rejected drafts that an engine hands on stand beyond a short context
+            pairs += queries * max(context[b], queries) - queries * (queries - 1) // 2
             rows += num_draft[b]
             longest = max(longest, num_draft[b])
     if form.runs == ALL_HEADS:

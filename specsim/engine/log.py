@@ -21,14 +21,14 @@ from specsim.engine.state import (
     Ints,
     Replica,
 )
-from specsim.forward import PROMPT_TOKENS, TOKENS
+from specsim.forward import CONTEXT_TOKENS, PROMPT_TOKENS, TOKENS
 from specsim.kernels import kernel
 from specsim.records import PARTS
 
 Int32s = NDArray[np.int32]
 
-NUM_STEP_COUNTS, NUM_ROUND_COLUMNS = 7, 7
-NUM_EMITTED = 6  # of the counts of a step
+NUM_STEP_COUNTS, NUM_ROUND_COLUMNS = 8, 7
+NUM_EMITTED = 7  # of the counts of a step
 SHORTEST_GAP, GAP_RATIO, NUM_GAPS = 1e-7, 1.005, 6144
 """Gaps between chunks are counted in classes [s]: from the shortest on, each so many times the one before; the last
 class begins beyond 10^6 s."""
@@ -91,6 +91,7 @@ def write_step(log: Log, replica: Replica) -> None:
     counts[0], counts[1] = count[DECODES], target[PROMPT_TOKENS]
     counts[2] = target[TOKENS] - target[PROMPT_TOKENS] - count[DECODES]
     counts[3], counts[4], counts[5] = count[RUNNING], count[WAITING], count[BLOCKS_IN_USE]
+    counts[6] = target[CONTEXT_TOKENS]
 
 
 @kernel

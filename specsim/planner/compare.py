@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
 from specsim.analysis.latencies import LatencyLimits, goodput, slo_attainment
-from specsim.analysis.metrics import RunMetrics, most_step_tokens, steady_window, summarise
+from specsim.analysis.metrics import RunMetrics, reach, steady_window, summarise
 from specsim.costs.extrapolation import Extrapolation
+from specsim.forward import Reach, farthest
 from specsim.planner.points import Progress
 from specsim.records import RunRecords
 from specsim.schema.load import Inputs
@@ -57,7 +58,7 @@ class LoadResult:
         records: draft length → the records of replication 0.
         sending_share: draft length → time over which requests arrived / time until all were served, mean of runs. Well
             below 1 in an open loop when the server does not keep up.
-        extrapolation: what lay beyond the range that the device's figures were measured over.
+        extrapolation: what lay beyond the ranges that the figures used were measured over.
     """
 
     num_draft_tokens: int
@@ -94,7 +95,7 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
     values: dict[int, Floats] = {}
     records: dict[int, RunRecords] = {}
     sending_share: dict[int, float] = {}
-    longest = 0
+    reached: list[Reach] = []
     for k in arms:
         rows, shares = [], []
         for replication in range(replications):
@@ -106,7 +107,7 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
                 policy=scenario.speculation.policy if k else None,
             )
             records.setdefault(k, run)
-            longest = max(longest, most_step_tokens(run.steps))
+            reached.append(reach(run.steps))
             shares.append(
                 float(np.ptp(run.requests.arrival) / (run.requests.finish.max() - run.requests.arrival.min()))
             )
@@ -114,7 +115,7 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
             progress(1 / (len(arms) * replications))
         values[k] = np.array(rows) * [metric.scale for metric in METRICS]
         sending_share[k] = float(np.mean(shares))
-    return LoadResult(drafted, values, records, sending_share, simulation.extrapolation(longest))
+    return LoadResult(drafted, values, records, sending_share, simulation.extrapolation(farthest(reached)))
 
 
 def _row(run: RunRecords, load: object, slo: SLO) -> list[float]:

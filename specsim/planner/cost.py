@@ -12,7 +12,8 @@ from specsim.costs.memory import MemoryPlan
 from specsim.costs.step import StepTime
 from specsim.costs.usage import Usage, pass_usage, total
 from specsim.drafting.stated import draft_shape
-from specsim.errors import InputError, Problem
+from specsim.errors import InfeasibleError, InputError, Problem
+from specsim.forward import Reach
 from specsim.planner.expected import LENGTH_SAMPLE, mean_context, tokens_per_round
 from specsim.planner.step_work import StepWork, step_works
 from specsim.schema.load import Inputs
@@ -35,6 +36,7 @@ class StepReport:
         bandwidth_share, compute_share: bytes and operations of the step over what the device could do at its full
             peaks in the same time, mean over the devices of the target.
         bytes_per_s, flops_per_s: what was achieved per device [B/s, FLOP/s].
+        room: requests of this context, with these drafts, that the KV pool holds at once.
     """
 
     batch: int
@@ -47,6 +49,12 @@ class StepReport:
     compute_share: float
     bytes_per_s: float
     flops_per_s: float
+    room: int
+
+    @property
+    def runs(self) -> bool:
+        """Whether so many requests of this context fit the KV pool: else the step is priced and never runs."""
+        return self.batch <= self.room
 
     @property
     def seconds(self) -> float:
@@ -67,11 +75,15 @@ class MemoryReport:
         num_draft_tokens: of the drafter loaded; 0 without one.
         plan: what takes how much.
         requests: of the mean length, that the KV pool holds at once.
+        states: recurrent states that a request keeps, of every layer that has one.
+        state_bytes: one of them, over those layers; 0 where all layers have caches.
     """
 
     num_draft_tokens: int
     plan: MemoryPlan
     requests: int
+    states: int
+    state_bytes: float
 
 
 @dataclass(frozen=True)
@@ -84,7 +96,7 @@ class CostReport:
         request_tokens: prompt and output of the mean request.
         steps: in the order asked for.
         memory: without a drafter, and with one where a step has drafts.
-        extrapolation: what lies beyond the range that the device's figures were measured over.
+        extrapolation: what lies beyond the ranges that the figures used were measured over.
     """
 
     context: int
@@ -114,7 +126,7 @@ def step_costs(
 
     Raises:
         InputError: naming every step that the engine, the model or the drafter never runs.
-        InfeasibleError: when the weights do not fit the device.
+        InfeasibleError: when the weights do not fit the device, or the scenario's mean context not the target.
     """
     found = list(_problems(inputs, batches, draft_lengths, context, prompt_tokens))
     if found:
@@ -125,10 +137,16 @@ def step_costs(
     loaded = tuple(dict.fromkeys((0, max(draft_lengths))))
     memory = tuple(_memory(simulation, k, mean) for k in loaded)
     context = context or mean_context(simulation)
+    positions = inputs.target.max_position_embeddings
+    if positions is not None and context > positions:
+        remedy = f"the target takes at most {positions} tokens (max_position_embeddings); use shorter requests"
+        where = str(inputs.files["scenario"])
+        raise InfeasibleError([Problem(where, "workload.lengths", f"{context} tokens", remedy)])
     steps = tuple(_step(simulation, batch, k, context, prompt_tokens) for batch in batches for k in draft_lengths)
     drafts = simulation.draft_shape(max(draft_lengths)).max_nodes
-    longest = max(batches) * (1 + drafts) + prompt_tokens
-    return CostReport(context, prompt_tokens, mean, steps, memory, simulation.extrapolation(longest))
+    batch, chunks = max(batches), int(prompt_tokens > 0)
+    reached = Reach(batch * (1 + drafts) + prompt_tokens, batch + chunks, batch * (context + drafts) + prompt_tokens)
+    return CostReport(context, prompt_tokens, mean, steps, memory, simulation.extrapolation(reached))
 
 
 def _problems(
@@ -190,6 +208,7 @@ def _step(simulation: Simulation, batch: int, num_draft_tokens: int, context: in
         compute_share=per_device.peak_seconds,
         bytes_per_s=per_device.bytes,
         flops_per_s=per_device.operations,
+        room=_room(simulation, context, num_draft_tokens),
     )
 
 
@@ -209,7 +228,18 @@ def _usage(simulation: Simulation, work: StepWork) -> Usage:
     return total([share, *drafts])
 
 
-def _memory(simulation: Simulation, num_draft_tokens: int, request_tokens: int) -> MemoryReport:
+def _room(simulation: Simulation, tokens: int, num_draft_tokens: int) -> int:
+    """Requests of so many tokens, and their drafts, that the KV pool holds at once."""
     plan, drafts = simulation.memory(num_draft_tokens > 0), simulation.draft_shape(num_draft_tokens).max_nodes
-    needed = plan.pool_tokens(request_tokens + drafts, drafts)
-    return MemoryReport(num_draft_tokens, plan, plan.kv_tokens // needed)
+    return plan.kv_tokens // plan.pool_tokens(tokens + drafts, drafts)
+
+
+def _memory(simulation: Simulation, num_draft_tokens: int, request_tokens: int) -> MemoryReport:
+    drafts = simulation.draft_shape(num_draft_tokens).max_nodes
+    return MemoryReport(
+        num_draft_tokens=num_draft_tokens,
+        plan=simulation.memory(num_draft_tokens > 0),
+        requests=_room(simulation, request_tokens, num_draft_tokens),
+        states=drafts + 1,
+        state_bytes=sum(state.state_bytes for state in simulation.target.operators.states) / simulation.target.stages,
+    )

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from specsim.analysis.crossings import Crossings, find_crossings
 from specsim.analysis.intervals import mean_interval, paired_speedup_interval
 from specsim.costs.extrapolation import Extrapolation
+from specsim.forward import farthest
 from specsim.planner.expected import LENGTH_SAMPLE, decode_step, free_verify_batch, mean_context
+from specsim.planner.notes import held_acceptance
 from specsim.planner.points import Point, PointRuns, Progress, num_requests, run_all
 from specsim.schema.load import Inputs
 from specsim.simulation import Simulation
@@ -39,7 +41,7 @@ class CurveResult:
         crossings: draft length → where its speedup passes 1.0.
         free_batch: draft length → largest batch whose verify is free, see ``expected.free_verify_batch``.
         notes: what the inputs leave open, in sentences.
-        extrapolation: what lay beyond the range that the device's figures were measured over.
+        extrapolation: what lay beyond the ranges that the figures used were measured over.
     """
 
     batches: tuple[int, ...]
@@ -118,7 +120,7 @@ def _result(simulation: Simulation, runs: dict[Point, PointRuns]) -> CurveResult
         crossings={k: _crossings(k, runs) for k in scenario.compared_draft_lengths},
         free_batch={k: free_verify_batch(simulation, k) for k in scenario.compared_draft_lengths},
         notes=tuple(_notes(simulation)),
-        extrapolation=simulation.extrapolation(int(max(run.step_tokens.max() for run in runs.values()))),
+        extrapolation=simulation.extrapolation(farthest(run.reach for run in runs.values())),
     )
 
 
@@ -139,12 +141,7 @@ def _notes(simulation: Simulation) -> Iterator[str]:
     """What the inputs leave open, in sentences."""
     inputs = simulation.inputs
     acceptance = inputs.scenario.speculation.acceptance
-    measured, longest_draft = acceptance.measured_positions, max(inputs.scenario.compared_draft_lengths)
-    if measured is not None and longest_draft > measured:
-        yield (
-            f"Acceptance is stated for {measured} positions; positions {measured + 1} to {longest_draft} hold the last "
-            "conditional value."
-        )
+    yield from held_acceptance(inputs.scenario.speculation, max(inputs.scenario.compared_draft_lengths))
     tree = inputs.scenario.speculation.tree
     if tree and tree.width > 1:
         yield (

@@ -11,13 +11,14 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from specsim.analysis.metrics import summarise
+from specsim.analysis.metrics import reach, summarise
 from specsim.costs.step import StepCost
+from specsim.forward import Reach, farthest
+from specsim.planner.arms import METRICS
 from specsim.planner.calibration import Observation, Progress
 from specsim.planner.measured import BASE, Arm, arm, arm_inputs, deployment_overrides, drafter_overrides
 from specsim.planner.replay import RecordedRun, record
-from specsim.planner.steps import step_seconds
-from specsim.planner.validation import METRICS
+from specsim.planner.steps import step_reach, step_seconds
 from specsim.schema.engine import Engine
 from specsim.schema.load import Inputs, load_scenario
 from specsim.schema.measurements import LATENCIES, Located, Metric
@@ -33,11 +34,13 @@ class Seen(NamedTuple):
         observation: the figure.
         inputs: of one of its runs.
         speculating: whether it says something of speculation.
+        reach: how far its steps went.
     """
 
     observation: Observation
     inputs: Inputs
     speculating: bool
+    reach: Reach
 
 
 class _Under:
@@ -77,7 +80,7 @@ def step_observations(rows: Sequence[LocatedStep], scenario: str | None, start: 
             scenarios[overrides] = _Under(load_scenario(scenario or BASE, overrides))
         under = scenarios[overrides]
         found = Observation(f"step on line {line}", row.ms, _step_prediction(under, row))
-        yield Seen(found, under.inputs, row.num_draft_tokens > 0)
+        yield Seen(found, under.inputs, row.num_draft_tokens > 0, step_reach(row))
 
 
 def _starting(profile: str | None) -> tuple[str, ...]:
@@ -117,8 +120,9 @@ def serving_observations(
         if all(chosen in recorded for chosen in arms):
             name = f"{metric} at {', '.join(_load(recorded[chosen][0].inputs, chosen) for chosen in arms)}"
             predict = _serving_prediction([(*recorded[chosen], chosen) for chosen in arms], metric)
-            last = arms[-1]
-            yield Seen(Observation(name, measured, predict), recorded[last][0].inputs, last.num_draft_tokens > 0)
+            last, reached = arms[-1], farthest(reach(recorded[chosen][1].records.steps) for chosen in arms)
+            observation, inputs = Observation(name, measured, predict), recorded[last][0].inputs
+            yield Seen(observation, inputs, last.num_draft_tokens > 0, reached)
 
 
 def _load(inputs: Inputs, chosen: Arm) -> str:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.analysis.metrics import most_step_tokens, steady_window, summarise
+from specsim.analysis.metrics import reach, steady_window, summarise
+from specsim.forward import Reach
 from specsim.planner.processes import spread
 from specsim.schema.load import Inputs
 from specsim.schema.workload import ClosedLoop
@@ -36,7 +37,7 @@ class PointRuns:
         running_batch: mean requests in a step, which memory can hold below the batch asked for.
         acceptance_length: tokens per verify of rounds that the end of the output cannot cut short.
         ttft_p50, tpot_p50: median latencies [s].
-        step_tokens: most tokens in a step.
+        step_tokens, step_requests, step_context: most tokens, requests and KV entries read in a step.
     """
 
     tokens_per_s: Floats
@@ -45,6 +46,13 @@ class PointRuns:
     ttft_p50: Floats
     tpot_p50: Floats
     step_tokens: Floats
+    step_requests: Floats
+    step_context: Floats
+
+    @property
+    def reach(self) -> Reach:
+        """How far the steps of all replications went."""
+        return Reach(*(int(column.max()) for column in (self.step_tokens, self.step_requests, self.step_context)))
 
 
 def num_requests(inputs: Inputs, batch: int) -> int:
@@ -85,6 +93,6 @@ def run_point(inputs: Inputs, point: Point) -> PointRuns:
         metrics = summarise(records, steady_window(records.requests, point.batch))
         length = metrics.acceptance.untouched_acceptance_length if point.num_draft_tokens else 1.0
         throughput = metrics.steady_output_tokens_per_s
-        latencies, longest = (metrics.ttft.p50, metrics.tpot.p50), most_step_tokens(records.steps)
-        rows.append((throughput, metrics.mean_running_batch, length, *latencies, longest))
+        latencies = (metrics.ttft.p50, metrics.tpot.p50)
+        rows.append((throughput, metrics.mean_running_batch, length, *latencies, *reach(records.steps)))
     return PointRuns(*np.array(rows).T)

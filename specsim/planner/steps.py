@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from specsim.costs.extrapolation import Extrapolation
 from specsim.drafting.drafters import catch_up_tokens, draft_passes
 from specsim.drafting.shape import chain
 from specsim.errors import InputError, Problem, SpecsimError
-from specsim.forward import Pass, attended
+from specsim.forward import Pass, Reach, attended
+from specsim.planner.bounds import Fastest, fastest_step, impossible_step
 from specsim.planner.measured import BASE, deployment_overrides, drafter_overrides, why_not
-from specsim.schema.load import load_scenario
+from specsim.schema.load import Inputs, load_scenario
 from specsim.schema.speculation import ModelDrafter, NgramLookup
 from specsim.schema.steps import LocatedStep, Step
 from specsim.simulation import Simulation
@@ -27,12 +29,14 @@ class PricedStep:
         row: what was measured.
         ms: the predicted time; None where it could not be priced.
         reason: why it could not; empty where it could.
+        beyond: under what it was priced, and what of it lies beyond the ranges that the figures were measured over.
     """
 
     line: int
     row: Step
     ms: float | None
     reason: str
+    beyond: tuple[Inputs, Extrapolation | None] | None = None
 
 
 def price_steps(rows: Sequence[LocatedStep], *, where: str, scenario: str | None = None) -> tuple[PricedStep, ...]:
@@ -46,10 +50,11 @@ def price_steps(rows: Sequence[LocatedStep], *, where: str, scenario: str | None
         scenario: what rows are laid over; without it each row names device, engine and model itself.
 
     Raises:
-        InputError: when not one step can be priced.
+        InputError: when not one step can be priced, or steps are faster than any device.
     """
     simulations: dict[tuple[bool, tuple[str, ...]], Simulation | str] = {}
-    priced = []
+    fastest: dict[tuple[tuple[str, ...], bool], Fastest] = {}
+    priced, problems = [], list[Problem]()
     for line, row in rows:
         speculating = row.num_draft_tokens > 0
         overrides = (*deployment_overrides(row), *drafter_overrides(row, speculating=speculating))
@@ -59,7 +64,14 @@ def price_steps(rows: Sequence[LocatedStep], *, where: str, scenario: str | None
         if isinstance(found, str):
             priced.append(PricedStep(line, row, None, found))
         else:
-            priced.append(PricedStep(line, row, 1e3 * step_seconds(found, row), ""))
+            beyond = found.inputs, found.extrapolation(step_reach(row))
+            priced.append(PricedStep(line, row, 1e3 * step_seconds(found, row), "", beyond))
+            logits = row.logit_rows != 0
+            if (overrides, logits) not in fastest:
+                fastest[overrides, logits] = fastest_step(found.inputs, logits=logits)
+            problems += impossible_step(where, line, row.ms, fastest[overrides, logits])
+    if problems:
+        raise InputError(problems)
     if all(step.ms is None for step in priced):
         raise InputError(Problem(where, "", "", f"no step can be priced: {why}") for why in _reasons(priced))
     return tuple(priced)
@@ -87,6 +99,12 @@ def _simulation(row: Step, overrides: tuple[str, ...], scenario: str | None) -> 
     if row.num_draft_tokens and simulation.inputs.scenario.speculation.tree:
         return "the scenario drafts trees, and num_draft_tokens of a step says how long a chain is"
     return simulation
+
+
+def step_reach(row: Step) -> Reach:
+    """How far a step goes."""
+    queries, contexts = row.per_request()
+    return Reach(sum(queries), row.requests, sum(contexts))
 
 
 def step_seconds(simulation: Simulation, row: Step) -> float:

@@ -6,42 +6,25 @@ Nothing is fitted here: a row's settings lie over a base scenario, and the profi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from specsim.analysis.metrics import RunMetrics, summarise
+from specsim.costs.extrapolation import Extrapolation
 from specsim.errors import InputError, Problem, SpecsimError
+from specsim.planner.arms import METRICS, ArmRuns, Floats, run_arm
+from specsim.planner.bounds import fastest_step, impossible_figure
 from specsim.planner.measured import BASE, Arm, arm, arm_inputs, left_out, why_not
 from specsim.planner.points import Progress
 from specsim.planner.processes import spread
-from specsim.records import RunRecords
 from specsim.schema.load import Inputs
-from specsim.schema.measurements import LATENCIES, MERITS, Located, Measurement, Metric
+from specsim.schema.measurements import LATENCIES, MERITS, Located, Measurement
 from specsim.schema.workload import ClosedLoop, FixedLengths
 from specsim.simulation import Simulation
 
-Floats = NDArray[np.float64]
 REPLICATIONS = 3
 QUICK_REQUESTS = (16, 4)  # at most this many requests, or this many per request in flight, where a run has to be quick
-
-# what a benchmark client computes of a run; ramp and tail are in all of them
-METRICS: dict[Metric, Callable[[RunRecords, RunMetrics], float]] = {
-    "output_tokens_per_s": lambda run, metrics: metrics.output_tokens_per_s,
-    "total_tokens_per_s": lambda run, metrics: metrics.output_tokens_per_s + _prompt_tokens(run) / metrics.duration,
-    "tokens_per_s_per_user": lambda run, metrics: 1 / metrics.tpot.mean,
-    "tpot_ms": lambda run, metrics: 1e3 * metrics.tpot.mean,
-    "ttft_ms": lambda run, metrics: 1e3 * metrics.ttft.mean,
-    "itl_p50_ms": lambda run, metrics: 1e3 * metrics.itl.p50,
-    "e2e_ms": lambda run, metrics: 1e3 * metrics.e2e.mean,
-    "running_batch": lambda run, metrics: metrics.mean_running_batch,
-}
-
-
-def _prompt_tokens(run: RunRecords) -> float:
-    return float(run.requests.prompt_tokens.sum())
 
 
 @dataclass(frozen=True)
@@ -53,6 +36,7 @@ class Compared:
         row: what was measured.
         baseline, with_speculation: the row's metric, [replications]; None where it was not simulated.
         reasons: why an arm was not simulated; empty where both were.
+        beyond: of each arm, under what it ran, and what lay beyond the ranges that the figures were measured over.
     """
 
     line: int
@@ -60,6 +44,7 @@ class Compared:
     baseline: Floats | None
     with_speculation: Floats | None
     reasons: tuple[str, ...]
+    beyond: tuple[tuple[Inputs, Extrapolation | None], ...] = ()
 
     @property
     def speedup(self) -> Floats | None:
@@ -90,7 +75,7 @@ def validate(
         progress: told of finished work.
 
     Raises:
-        InputError: when not one arm can be simulated.
+        InputError: when not one arm can be simulated, or figures are faster than any device.
     """
     wanted = [_shorter(located) for located in _ends(rows)] if quick else list(rows)
     replications = 1 if quick else REPLICATIONS
@@ -99,8 +84,9 @@ def validate(
         raise InputError(
             Problem(where, "", "", f"no row can be simulated: {reason}") for reason in sorted(set(reasons.values()))
         )
+    _refuse_impossible(wanted, inputs, where)
     runs = _run_all(inputs, replications, jobs or os.cpu_count() or 1, progress)
-    return tuple(_compared(located, runs, reasons) for located in wanted)
+    return tuple(_compared(located, inputs, runs, reasons) for located in wanted)
 
 
 def _ends(rows: Sequence[Located]) -> list[Located]:
@@ -147,6 +133,19 @@ def _prepared(
     return reasons, inputs
 
 
+def _refuse_impossible(rows: Sequence[Located], inputs: dict[Arm, Inputs], where: str) -> None:
+    fastest = {chosen: fastest_step(found) for chosen, found in inputs.items()}
+    problems = [
+        problem
+        for line, row in rows
+        for speculating, chosen in _arms(row).items()
+        if chosen in inputs
+        for problem in impossible_figure(where, line, row, inputs[chosen], fastest[chosen], speculating=speculating)
+    ]
+    if problems:
+        raise InputError(problems)
+
+
 def _checked(inputs: Inputs, chosen: Arm) -> Inputs:
     """The inputs, unless one of the requests could never be served."""
     simulation, number = Simulation(inputs), inputs.scenario.workload.num_requests
@@ -154,8 +153,8 @@ def _checked(inputs: Inputs, chosen: Arm) -> Inputs:
     return inputs
 
 
-def _run_all(inputs: dict[Arm, Inputs], replications: int, jobs: int, progress: Progress) -> dict[Arm, Floats]:
-    """Arm → [replications, METRICS]; the longest start first, so that processes finish together."""
+def _run_all(inputs: dict[Arm, Inputs], replications: int, jobs: int, progress: Progress) -> dict[Arm, ArmRuns]:
+    """The longest start first, so that processes finish together."""
     ordered = sorted(inputs, key=lambda chosen: -_work(inputs[chosen], chosen))
     total = sum(_work(inputs[chosen], chosen) for chosen in ordered)
     given = [(inputs[chosen], chosen.num_draft_tokens, replications) for chosen in ordered]
@@ -174,30 +173,18 @@ def _work(inputs: Inputs, chosen: Arm) -> float:
     return workload.num_requests * output / (1 + chosen.num_draft_tokens / 2) * (0.03 + 1 / batch)
 
 
-def run_arm(inputs: Inputs, num_draft_tokens: int, replications: int) -> Floats:
-    """Every metric of every replication, [replications, METRICS]: all requests of the run, ramp and tail included."""
-    simulation, workload = Simulation(inputs), inputs.scenario.workload
-    # without drafts, fixed lengths under a closed loop leave nothing to chance
-    certain = (
-        num_draft_tokens == 0 and isinstance(workload.lengths, FixedLengths) and isinstance(workload.load, ClosedLoop)
-    )
-    rows = []
-    for replication in range(1 if certain else replications):
-        run = simulation.run(
-            workload.load,
-            num_draft_tokens=num_draft_tokens,
-            num_requests=workload.num_requests,
-            replication=replication,
-        )
-        metrics = summarise(run)
-        rows.append([compute(run, metrics) for compute in METRICS.values()])
-    return np.repeat(rows, replications // len(rows), axis=0)
-
-
-def _compared(located: Located, runs: dict[Arm, Floats], reasons: dict[tuple[Arm, str], str]) -> Compared:
+def _compared(
+    located: Located, inputs: dict[Arm, Inputs], runs: dict[Arm, ArmRuns], reasons: dict[tuple[Arm, str], str]
+) -> Compared:
     line, row = located
     column = list(METRICS).index(row.metric)
     arms = _arms(row)
-    values = {which: runs[chosen][:, column] for which, chosen in arms.items() if (chosen, row.sweep) not in reasons}
+    ran = {which: chosen for which, chosen in arms.items() if (chosen, row.sweep) not in reasons}
+    values = {which: runs[chosen].values[:, column] for which, chosen in ran.items()}
+    none = [which for which, found in values.items() if not np.isfinite(found).all()]
+    beyond = tuple((inputs[chosen], runs[chosen].beyond) for chosen in ran.values())
     why = [reasons[chosen, row.sweep] for chosen in arms.values() if (chosen, row.sweep) in reasons]
-    return Compared(line, row, values.get(False), values.get(True), tuple(dict.fromkeys(why)))
+    if none:
+        why.append(f"an output of one token has no {row.metric}")
+        values = {which: found for which, found in values.items() if which not in none}
+    return Compared(line, row, values.get(False), values.get(True), tuple(dict.fromkeys(why)), beyond)

@@ -13,6 +13,7 @@ from rich.table import Table
 
 import specsim
 from specsim import units
+from specsim.forward import Reach
 from specsim.planner.calibration import DIGITS, Calibration, Observation
 from specsim.planner.parameters import VLLM_GRAPH_SIZES
 from specsim.schema.engine import Engine
@@ -83,7 +84,14 @@ def _is_time(path: str) -> bool:
 
 
 def profile_text(
-    found: Calibration, *, name: str, device: str, data: Sequence[Path], num_points: int, today: date
+    found: Calibration,
+    *,
+    name: str,
+    device: str,
+    data: Sequence[Path],
+    num_points: int,
+    reached: Reach,
+    today: date,
 ) -> str:
     """The profile as YAML, each fitted number with its source; it reads back as the same profile.
 
@@ -93,6 +101,7 @@ def profile_text(
         device: catalogue name of the device that it is for.
         data: tables that it was fitted to.
         num_points: figures of them that were used.
+        reached: how far the steps behind the figures went.
         today: the date of the fit.
     """
     engine = found.engine
@@ -120,6 +129,8 @@ def profile_text(
     if engine.graphs and "graphs.eager_time_per_layer" not in sources and "graphs" not in sources:
         reference = "not identified by the figures: launching is taken to add nothing to the device's own time"
         sources["graphs.eager_time_per_layer"] = {"kind": "assumed", "reference": reference}
+    profile["measured_range"] = reached._asdict()
+    sources["measured_range"] = {"kind": "measured", "reference": f"the most in a step behind the figures of {tables}"}
     profile["sources"] = sources
     text: str = yaml.safe_dump(profile, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
     return text

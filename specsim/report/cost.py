@@ -9,6 +9,7 @@ from rich.table import Table
 from specsim.costs.memory import GIB
 from specsim.errors import InputError, Problem
 from specsim.planner.cost import CostReport, MemoryReport, StepReport
+from specsim.planner.notes import held_acceptance
 from specsim.records import PARTS
 from specsim.report.numbers import read_list
 from specsim.report.words import drafts
@@ -24,6 +25,7 @@ WAITS_FOR = {
     "host": "host",
 }
 HEADERS = {"communication": "links", "kv": "KV"}
+MIB = 2**20
 LARGEST_BATCH, LONGEST_DRAFT = 65536, 64
 
 
@@ -51,6 +53,7 @@ def cost_sentences(inputs: Inputs, report: CostReport) -> list[str]:
     prompts = f", beside {report.prompt_tokens:,} tokens of a prompt" if report.prompt_tokens else ""
     return [
         _headline(inputs.scenario, report),
+        *_never_runs(report),
         *_lost(report),
         f"Steps of requests with {report.context:,} tokens of context each{prompts}.",
         *_notes(inputs, report),
@@ -69,9 +72,9 @@ def _headline(scenario: Scenario, report: CostReport) -> str:
         drafted = f" with {drafts(scenario, step.num_draft_tokens)}"
         ratio = f", {step.over_plain:.2f} × one without,"
         instead = f" instead of {step.batch:,}"
-    share = step.waits[step.limit] / step.seconds
+    share, takes = step.waits[step.limit] / step.seconds, "takes" if step.runs else "would take"
     return (
-        f"At batch {step.batch} a step{drafted} takes {_ms(step.seconds)} ms{ratio} and yields {step.tokens:,.4g} "
+        f"At batch {step.batch} a step{drafted} {takes} {_ms(step.seconds)} ms{ratio} and yields {step.tokens:,.4g} "
         f"tokens{instead}; it waits longest for {WAITS_FOR[step.limit]}: {share:.0%} of the time. {_achieved(step)}."
     )
 
@@ -83,42 +86,62 @@ def _achieved(step: StepReport) -> str:
     )
 
 
+def _never_runs(report: CostReport) -> Iterator[str]:
+    """Steps of more contexts than fit the KV pool, without a drafter and with it."""
+    for arm, how in ((False, "without a drafter"), (True, "with the drafter")):
+        beyond = [step for step in report.steps if not step.runs and bool(step.num_draft_tokens) == arm]
+        if beyond:
+            batches = ", ".join(str(batch) for batch in sorted({step.batch for step in beyond}))
+            yield (
+                f"Batch {batches} never runs {how}: of requests with {report.context:,} tokens of context the KV pool "
+                f"holds {min(step.room for step in beyond):,}."
+            )
+
+
 def _lost(report: CostReport) -> Iterator[str]:
     """The concurrency that the drafter takes."""
     if len(report.memory) < 2:
         return
     plain, loaded = report.memory
-    if loaded.plan.kv_tokens == plain.plan.kv_tokens:
+    pools, lost = (plain.plan.kv_tokens, loaded.plan.kv_tokens), plain.requests - loaded.requests
+    if not lost and pools[0] == pools[1]:
         yield "Drafting takes nothing of the KV pool."
         return
-    pools, lost = (plain.plan.kv_tokens, loaded.plan.kv_tokens), plain.requests - loaded.requests
     yield (
-        f"The drafter takes {1 - pools[1] / pools[0]:.0%} of the KV pool, {pools[1]:,} tokens instead of {pools[0]:,}: "
-        f"of the mean request ({report.request_tokens:,} tokens) {loaded.requests:,} fit at once instead of "
-        f"{plain.requests:,}, {lost:,} fewer."
+        f"{_taken(*pools)}: of the mean request ({report.request_tokens:,} tokens) {loaded.requests:,} fit at once "
+        f"instead of {plain.requests:,}, {lost:,} fewer.{_states(loaded)}"
+    )
+
+
+def _taken(before: int, after: int) -> str:
+    if before == after:
+        return f"Drafting leaves the KV pool its {before:,} tokens, and a request takes more of them"
+    return f"The drafter takes {1 - after / before:.0%} of the KV pool, {after:,} tokens instead of {before:,}"
+
+
+def _states(loaded: MemoryReport) -> str:
+    """What layers without a cache keep while drafts are verified."""
+    if not loaded.state_bytes:
+        return ""
+    kept = f"{loaded.states * loaded.state_bytes / MIB:,.0f} MiB instead of {loaded.state_bytes / MIB:,.0f}"
+    return (
+        f" While {loaded.states - 1} drafts are verified a request keeps {loaded.states} recurrent states of its "
+        f"linear-attention layers, to go back to the last token accepted: {kept}."
     )
 
 
 def _notes(inputs: Inputs, report: CostReport) -> Iterator[str]:
     limit = inputs.engine.max_num_seqs
     if report.memory[-1].requests > limit:
-        yield f"The engine runs {limit:,} requests at most (max_num_seqs), so here memory does not limit how many."
-    for memory in report.memory:
-        mine = [step for step in report.steps if bool(step.num_draft_tokens) == bool(memory.num_draft_tokens)]
-        short = sorted({step.batch for step in mine if _needed(memory, step, report.context) > memory.plan.kv_tokens})
-        if short:
-            how = "with the drafter" if memory.num_draft_tokens else "without a drafter"
-            yield (
-                f"Batch {', '.join(map(str, short))} never runs {how}: so many contexts of {report.context:,} "
-                "tokens do not fit the KV pool."
-            )
+        yield (
+            f"The engine runs {limit:,} requests at most (max_num_seqs), so of the mean request "
+            f"({report.request_tokens:,} tokens) memory does not limit how many."
+        )
+    longest = max(step.num_draft_tokens for step in report.steps)
+    yield from held_acceptance(inputs.scenario.speculation, longest)
     stages = inputs.scenario.deployment.pipeline_parallel
     if stages > 1:
         yield f"One batch passes through the {stages} pipeline stages at a time, so each device waits for the others."
-
-
-def _needed(memory: MemoryReport, step: StepReport, context: int) -> int:
-    return step.batch * memory.plan.pool_tokens(context + step.num_draft_tokens, step.num_draft_tokens)
 
 
 def time_table(scenario: Scenario, report: CostReport) -> Table:

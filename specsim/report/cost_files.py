@@ -39,7 +39,7 @@ def cost_files(inputs: Inputs, report: CostReport, sentences: Sequence[str]) -> 
         "answer.txt": text_writer(as_text(sentences, *tables)),
         "scenario.yaml": text_writer(resolved_scenario(inputs)),
         "provenance.json": text_writer(
-            provenance_json(inputs, extrapolation_sentence(inputs.device, report.extrapolation))
+            provenance_json(inputs, extrapolation_sentence([(inputs, report.extrapolation)]))
         ),
     }
 
@@ -47,7 +47,8 @@ def cost_files(inputs: Inputs, report: CostReport, sentences: Sequence[str]) -> 
 def _title(inputs: Inputs, report: CostReport) -> str:
     step = headline_step(report)
     how = f" with {drafts(inputs.scenario, step.num_draft_tokens)}" if step.num_draft_tokens else ""
-    return f"At batch {step.batch} a step{how} waits longest for {WAITS_FOR[step.limit]}"
+    waits = "waits" if step.runs else "would wait"
+    return f"At batch {step.batch} a step{how} {waits} longest for {WAITS_FOR[step.limit]}"
 
 
 def _what(inputs: Inputs, report: CostReport) -> str:
@@ -73,6 +74,7 @@ def steps_frame(report: CostReport) -> pd.DataFrame:
             "bandwidth_share": step.bandwidth_share,
             "flops_per_s": step.flops_per_s,
             "compute_share": step.compute_share,
+            "requests_that_fit": step.room,
         }
         for step in report.steps
     )
@@ -91,6 +93,7 @@ def memory_frame(report: CostReport) -> pd.DataFrame:
             "kv_tokens": arm.plan.kv_tokens,
             "request_tokens": report.request_tokens,
             "requests": arm.requests,
+            "recurrent_states_bytes": arm.states * arm.state_bytes,
         }
         for arm in report.memory
     )

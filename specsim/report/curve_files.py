@@ -48,7 +48,7 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
         "answer.txt": text_writer(as_text(sentences, table(inputs.scenario, result))),
         "scenario.yaml": text_writer(resolved_scenario(inputs)),
         "provenance.json": text_writer(
-            provenance_json(inputs, extrapolation_sentence(inputs.device, result.extrapolation))
+            provenance_json(inputs, extrapolation_sentence([(inputs, result.extrapolation)]))
         ),
     }
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from rich.markup import escape
 from rich.table import Table
 
 from specsim.planner.points import Point, num_requests, run_point
@@ -24,7 +25,7 @@ def diagnosis() -> Table:
     table = Table("what", "found", show_header=False)
     for name, version in versions().items():
         table.add_row(name, version)
-    table.add_row("catalogue", str(catalogue.ROOT))
+    table.add_row("catalogue", escape(str(catalogue.ROOT)))
     for kind in catalogue.KINDS:
         table.add_row(f"{kind} files", str(len(catalogue.names(kind))))
     reason = reason_for_numpy()

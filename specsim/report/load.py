@@ -14,6 +14,7 @@ from rich.table import Table
 
 from specsim.analysis.intervals import Interval
 from specsim.planner.compare import METRICS, THROUGHPUT, LoadResult
+from specsim.planner.notes import held_acceptance
 from specsim.records import PARTS
 from specsim.report.extrapolation import extrapolation_sentence
 from specsim.report.folder import Writer, table_writer, text_writer
@@ -29,7 +30,8 @@ KEEPS_UP = 0.8  # share of a run over which requests arrive; what follows is the
 
 def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     """The answer, and what it must be read with."""
-    return [load_answer(scenario, result), *saturation(scenario, result)]
+    held = held_acceptance(scenario.speculation, result.num_draft_tokens)
+    return [load_answer(scenario, result), *saturation(scenario, result), *held]
 
 
 def load_answer(scenario: Scenario, result: LoadResult) -> str:
@@ -91,7 +93,7 @@ def _cell(interval: Interval) -> str:
 
 def load_files(inputs: Inputs, result: LoadResult) -> Mapping[str, Writer]:
     """File name → what writes it."""
-    warning = extrapolation_sentence(inputs.device, result.extrapolation)
+    warning = extrapolation_sentence([(inputs, result.extrapolation)])
     texts = {
         "answer.txt": as_text(load_sentences(inputs.scenario, result), load_table(inputs.scenario, result)),
         "summary.json": _summary(result, warning),

@@ -9,6 +9,8 @@ from rich.table import Table
 
 from specsim.analysis.agreement import error_summary
 from specsim.planner.steps import PricedStep
+from specsim.report.text import add_rows
+from specsim.report.words import other_units
 
 Steps = Mapping[str, Sequence[PricedStep]]
 """Name of a table → its steps."""
@@ -24,6 +26,7 @@ def step_sentences(steps: Steps) -> list[str]:
             sentences.append(
                 f"Steps of {name}: median error {errors.median:.1%}, largest {errors.worst_error:+.0%} over {errors.n}."
             )
+        sentences += other_units(((row.line, row.row.ms, row.ms or 0) for row in priced), f" of {name}")
     return sentences
 
 
@@ -32,9 +35,7 @@ def step_table(steps: Steps) -> Table:
     table = Table(title="error of predicted step times")
     for name in ("table", "mode", "split", "steps", "median", "p90", "bias", "worst"):
         table.add_column(name, justify="left" if name in ("table", "mode", "split") else "right")
-    for cells in step_rows(steps):
-        table.add_row(*cells)
-    return table
+    return add_rows(table, step_rows(steps))
 
 
 def step_rows(steps: Steps) -> Iterator[tuple[str, ...]]:

@@ -11,11 +11,14 @@ from specsim.planner.sweeps import (
     SweepErrors,
     best_lengths,
     break_evens,
+    predicted,
     speedup_errors,
     sweep_errors,
     with_speedup,
 )
 from specsim.planner.validation import Compared
+from specsim.report.words import Figure, other_units
+from specsim.schema.measurements import MERITS
 
 
 class Validation:
@@ -48,6 +51,8 @@ def validation_sentences(validation: Validation) -> list[str]:
         *_speedups(validation),
         *_break_evens(validation.break_evens),
         *_best(validation.best_lengths),
+        *_without_partner(validation),
+        *other_units(_figures(validation.results)),
         *_left_out(validation),
     ]
 
@@ -95,6 +100,29 @@ def _best(lengths: Sequence[BestLength]) -> Iterator[str]:
             f"Best draft length: right, or within {NEARLY_BEST:.0%} of the best measured speedup, at {right} of "
             f"{len(lengths)} loads."
         )
+
+
+def _without_partner(validation: Validation) -> Iterator[str]:
+    """Rows that make no speedup, since the run that they are compared with is not in the table."""
+    rows = [result.row for result in validation.results if result.row.counted and result.row.metric in MERITS]
+    alone = [row for row in rows if row.with_speculation is not None and row.measured_speedup is None]
+    if alone:
+        yield (
+            f"{len(alone)} rows with speculation have no figure without, so they make no speedup: write it in the row "
+            "(baseline), or in a row with num_draft_tokens 0 that agrees with it in sweep, load, metric, repeat, "
+            "number of requests, lengths and memory fraction."
+        )
+
+
+def _figures(results: Sequence[Compared]) -> Iterator[Figure]:
+    for result in results:
+        for measured, values in (
+            (result.row.baseline, result.baseline),
+            (result.row.with_speculation, result.with_speculation),
+            (result.row.measured_speedup, result.speedup),
+        ):
+            if measured is not None and values is not None:
+                yield result.line, measured, float(predicted(values))
 
 
 def _left_out(validation: Validation) -> Iterator[str]:

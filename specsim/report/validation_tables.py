@@ -10,6 +10,7 @@ from rich.table import Table
 from specsim.analysis.agreement import ErrorSummary
 from specsim.planner.sweeps import SweepErrors, predicted
 from specsim.planner.validation import Compared
+from specsim.report.text import add_rows
 from specsim.report.validation import Validation
 
 POINTS = (
@@ -31,9 +32,7 @@ def sweep_table(validation: Validation) -> Table:
         table.add_column(name)
     for name in ("speedup", "worst", "without", "with"):
         table.add_column(name, justify="right")
-    for cells in sweep_rows(validation):
-        table.add_row(*cells)
-    return table
+    return add_rows(table, sweep_rows(validation))
 
 
 def sweep_rows(validation: Validation) -> Iterator[tuple[str, ...]]:
@@ -66,9 +65,7 @@ def _worst(sweep: SweepErrors) -> str:
 def break_even_table(validation: Validation) -> Table:
     """One row per curve that measured a crossing."""
     table = Table("sweep", "K", "measured", "predicted", "same", title="load at which speculation stops paying")
-    for cells in break_even_rows(validation):
-        table.add_row(*cells)
-    return table
+    return add_rows(table, break_even_rows(validation))
 
 
 def break_even_rows(validation: Validation) -> Iterator[tuple[str, ...]]:
@@ -81,9 +78,7 @@ def break_even_rows(validation: Validation) -> Iterator[tuple[str, ...]]:
 def best_length_table(validation: Validation) -> Table:
     """One row per load at which draft lengths were compared."""
     table = Table("sweep", "load", "measured", "predicted", "lost", title="best number of draft tokens")
-    for cells in best_length_rows(validation):
-        table.add_row(*cells)
-    return table
+    return add_rows(table, best_length_rows(validation))
 
 
 def best_length_rows(validation: Validation) -> Iterator[tuple[str, ...]]:
@@ -95,9 +90,7 @@ def best_length_rows(validation: Validation) -> Iterator[tuple[str, ...]]:
 def not_simulated_table(validation: Validation) -> Table:
     """One row per reason."""
     table = Table("reason", "rows of", title="not simulated")
-    for cells in not_simulated_rows(validation):
-        table.add_row(*cells)
-    return table
+    return add_rows(table, not_simulated_rows(validation))
 
 
 def not_simulated_rows(validation: Validation) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+from specsim.planner.usable import FAR
 from specsim.schema.scenario import Scenario
+
+Figure = tuple[int, float, float]
+"""Line of a table, what was measured, and what is predicted."""
 
 
 def draft_tokens(number: int) -> str:
@@ -27,3 +33,18 @@ def drafts(scenario: Scenario, number: int) -> str:
 def from_to(low: object, high: object) -> str:
     """``1 to 8``, or the one value where both are the same."""
     return str(low) if str(low) == str(high) else f"{low} to {high}"
+
+
+def other_units(figures: Iterable[Figure], of: str = "") -> Iterator[str]:
+    """That figures are so far from what is predicted that their unit may be another.
+
+    Args:
+        figures: of one table.
+        of: what to call the table.
+    """
+    lines = [line for line, measured, predicted in figures if not 1 / FAR < predicted / measured < FAR]
+    if lines:
+        yield (
+            f"More than {FAR} times off, so check the unit (ms, tokens/s): line{'s' if len(lines) > 1 else ''} "
+            f"{', '.join(map(str, dict.fromkeys(lines)))}{of}."
+        )

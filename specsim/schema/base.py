@@ -60,8 +60,10 @@ def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
     return values
 
 
-AscendingBatches = Annotated[
-    tuple[Annotated[int, Field(ge=1, le=65536, strict=True)], ...], Field(min_length=1), AfterValidator(_ascending)
-]
+MOST_IN_FLIGHT = 65536
+MOST_REQUESTS = 1_000_000
+"""Of a run: more would take days to simulate and more memory than there is."""
+InFlight = Annotated[int, Field(ge=1, le=MOST_IN_FLIGHT, strict=True)]
+AscendingBatches = Annotated[tuple[InFlight, ...], Field(min_length=1), AfterValidator(_ascending)]
 DraftLength = Annotated[int, Field(ge=1, le=64, strict=True)]
 AscendingDraftLengths = Annotated[tuple[DraftLength, ...], Field(min_length=1), AfterValidator(_ascending)]

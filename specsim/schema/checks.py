@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specsim.errors import Problem
-from specsim.schema import parallel_checks, quantisation_checks
+from specsim.schema import parallel_checks, quantisation_checks, speculation_checks
 from specsim.schema.architecture import Attention
 from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig
 from specsim.schema.scenario import Scenario
-from specsim.schema.speculation import BlockParallelHead, Drafter, DraftModel, EagleHead, MedusaHeads, MTPLayers
+from specsim.schema.speculation import BlockParallelHead, Drafter, DraftModel, EagleHead, MTPLayers
 from specsim.schema.workload import ClosedLoop
+
+
+def within(scenario: Scenario) -> list[Problem]:
+    """Every contradiction that is one whatever the models and the device are, likewise."""
+    return [*_load(scenario), *speculation_checks.contradictions(scenario.speculation), *_draft_lengths(scenario)]
 
 
 def contradictions(
     scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig | None
 ) -> list[Problem]:
-    """Every contradiction, with paths inside the scenario; ``where`` is left to the caller."""
+    """Every contradiction with what it names, with paths inside the scenario; ``where`` is left to the caller."""
     return [
-        *_load(scenario),
-        *_tree(scenario),
-        *_draft_lengths(scenario),
         *parallel_checks.contradictions(scenario, device, target, drafter),
         *quantisation_checks.contradictions(scenario, device, target, drafter),
         *(_head(scenario.speculation.drafter, target, drafter) if drafter else ()),
@@ -40,27 +42,6 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
             f"fewer requests than workload.load.concurrency ({load.concurrency}) are never all in flight; send more"
         )
         yield _problem("workload.num_requests", sent, remedy)
-
-
-def _tree(scenario: Scenario) -> Iterator[Problem]:
-    tree, policy = scenario.speculation.tree, scenario.speculation.policy
-    if tree is None:
-        return
-    levels = f"the tree has {tree.num_levels} level{'s' if tree.num_levels > 1 else ''}"
-    if policy.num_draft_tokens > tree.num_levels:
-        remedy = f"{levels}, and each is one position; write at most {tree.num_levels}, or add levels to branching"
-        yield _problem("speculation.policy.num_draft_tokens", policy.num_draft_tokens, remedy)
-    compared = scenario.curve.num_draft_tokens or ()
-    if max(compared, default=0) > tree.num_levels:
-        remedy = f"{levels}; write lengths up to {tree.num_levels}, or leave it out to compare all up to 5"
-        yield _problem("curve.num_draft_tokens", list(compared), remedy)
-    vocabulary = scenario.speculation.acceptance.vocabulary
-    if 2 * tree.width > vocabulary:
-        remedy = (
-            f"too few for siblings that differ: the tree has up to {tree.width} of them, and half of the vocabulary "
-            f"may not be drafted at all; write at least {2 * tree.width}"
-        )
-        yield _problem("speculation.acceptance.vocabulary", vocabulary, remedy)
 
 
 def _head(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
@@ -93,21 +74,12 @@ def _head(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator
 
 
 def _draft_lengths(scenario: Scenario) -> Iterator[Problem]:
-    """What drafts in one pass proposes at most what that pass computes."""
-    drafter = scenario.speculation.drafter
-    if isinstance(drafter, MedusaHeads):
-        most, why = drafter.num_heads, f"there are {drafter.num_heads} Medusa heads, one a token (num_heads)"
-    elif isinstance(drafter, BlockParallelHead):
-        most, why = drafter.block_size, f"one pass computes {drafter.block_size} tokens (block_size)"
-    else:
-        return
-    asked = {
-        "curve.num_draft_tokens": list(scenario.curve.num_draft_tokens or ()),
-        "speculation.policy.num_draft_tokens": scenario.speculation.policy.num_draft_tokens,
-    }
-    for path, value in asked.items():
-        if max(value if isinstance(value, list) else [value], default=0) > most:
-            yield _problem(path, value, f"{why}; write at most {most}")
+    """A curve compares no drafts that are longer than tree and drafter make them."""
+    compared = scenario.curve.num_draft_tokens or ()
+    for most, why, _ in scenario.speculation.draft_limits:
+        if max(compared, default=0) > most:
+            remedy = f"{why}; write lengths up to {most}, or leave it out to compare all up to 5"
+            yield _problem("curve.num_draft_tokens", list(compared), remedy)
 
 
 def _vocabularies(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:

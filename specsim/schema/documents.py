@@ -78,7 +78,9 @@ def read_text(path: Path) -> str:
         reason = error.strerror or str(error)
         raise InputError([Problem(str(path), "", "", f"cannot be read ({reason}); correct the path")]) from None
     except UnicodeDecodeError:
-        raise InputError([Problem(str(path), "", "", "is not UTF-8 text; give a YAML or JSON file")]) from None
+        raise InputError(
+            [Problem(str(path), "", "", "is not UTF-8 text; save it as UTF-8, or give another file")]
+        ) from None
 
 
 def read_mapping(path: Path) -> dict[str, Any]:

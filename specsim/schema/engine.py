@@ -78,6 +78,17 @@ class Graphs(Input):
         return self
 
 
+class CalibratedRange(Input):
+    """How far the measurements that a profile was fitted to went; beyond, it is extrapolated, with a warning."""
+
+    step_tokens: Count
+    """Most tokens in a step: decoded, drafts and prompts."""
+    requests: Count
+    """Most requests in a step."""
+    context_tokens: Count
+    """Most KV entries read in a step, over all its requests."""
+
+
 class Engine(Sourced):
     """What the serving software adds to the silicon's time, and the limits it sets."""
 
@@ -121,6 +132,8 @@ class Engine(Sourced):
     """Left out: every step is replayed at its own size."""
     kernels: Kernels | None = None
     """Left out: as the device's file says."""
+    measured_range: CalibratedRange | None = None
+    """Left out: nothing is known of it, and nothing warned of."""
 
     @model_validator(mode="after")
     def _kernels_are_of_a_device(self) -> Engine:

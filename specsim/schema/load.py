@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -10,13 +10,14 @@ from typing import Any, ParamSpec, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from specsim.errors import InputError, Problem
-from specsim.schema import catalogue, checks, documents, layers, problems
+from specsim.schema import catalogue, checks, documents, layers, problems, speculation_checks
+from specsim.schema.blame import blamed
 from specsim.schema.engine import Engine
 from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig, quantisation_of
 from specsim.schema.quantisation import UNQUANTISED, Quantisation, stated
 from specsim.schema.scenario import Scenario
-from specsim.schema.speculation import MedusaHeads, MTPLayers, NgramLookup
+from specsim.schema.speculation import MedusaHeads, MTPLayers, NgramLookup, Speculation
 
 Model = TypeVar("Model", bound=BaseModel)
 Result = TypeVar("Result")
@@ -101,6 +102,14 @@ def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
         InputError: listing every problem in the scenario and in the files it refers to.
     """
     path = catalogue.find("scenario", reference, [Path.cwd()], where="scenario", path="")
+    files = layers.read_with_extends(path).files
+    try:
+        return _loaded(path, overrides)
+    except InputError as error:
+        raise InputError(blamed(error.problems, overrides, files, _loaded)) from None
+
+
+def _loaded(path: Path, overrides: Sequence[str]) -> Inputs:
     data, scenario_files, origins = layers.read_with_extends(path)
     gathered = _Gathered()
     overridden = [gathered.attempt(layers.override, data, item) for item in overrides]
@@ -114,9 +123,10 @@ def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
     drafter = gathered.attempt(_read, ModelConfig, files.get("drafter"))
     if scenario and target and not drafter:
         drafter = _within_target(scenario, target)
+    found = [*checks.within(scenario)] if scenario else [*_of_speculation_alone(data)]
     if scenario and device and target and (drafter or isinstance(scenario.speculation.drafter, NgramLookup)):
-        found = checks.contradictions(scenario, device, target, drafter)
-        gathered.problems.extend(Problem(place.of(p.path), p.path, p.value, p.remedy) for p in found)
+        found += checks.contradictions(scenario, device, target, drafter)
+    gathered.problems.extend(Problem(place.of(p.path), p.path, p.value, p.remedy) for p in found)
     if scenario and engine and device and files["device"] != (calibrated := _device_of(engine)) and calibrated:
         remedy = f"was calibrated on {engine.device}; name that device, or an engine profile that holds for any"
         path_of = "deployment.engine"
@@ -125,6 +135,15 @@ def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
         raise InputError(dict.fromkeys(gathered.problems))
     all_files = {"scenario": path} | {f"extends {file.stem}": file for file in scenario_files[1:]} | files
     return Inputs(scenario, device, engine, target, drafter, files.get("lengths") or files.get("trace"), all_files)
+
+
+def _of_speculation_alone(data: dict[str, Any]) -> Iterator[Problem]:
+    """What is contradictory within the speculation of a scenario that cannot be read as a whole."""
+    try:
+        stated = Speculation.model_validate(data.get("speculation"))
+    except ValidationError:
+        return
+    yield from speculation_checks.contradictions(stated)
 
 
 def _device_of(engine: Engine) -> Path | None:

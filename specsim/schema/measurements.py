@@ -5,16 +5,11 @@ What a column means is said in its docstring and in ``docs/measurements.md``; no
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-import numpy as np
 from pydantic import BeforeValidator, Field
 
-from specsim.schema.base import Input
-from specsim.schema.tables import Contradiction, read_rows, refuse_contradictions
+from specsim.schema.base import MOST_REQUESTS, Input
 
 Split = Literal["calibration", "validation", "beside", "confounded"]
 Metric = Literal[
@@ -24,10 +19,8 @@ Metric = Literal[
 LATENCIES = ("tpot_ms", "e2e_ms")
 MERITS = ("output_tokens_per_s", "total_tokens_per_s", "tokens_per_s_per_user", *LATENCIES)
 """Metrics that make a speedup. The others tell how it came about: speculation lengthens a step (ITL) and is faster."""
+BETWEEN_TOKENS = ("tpot_ms", "itl_p50_ms", "tokens_per_s_per_user")
 COUNTED = ("calibration", "validation")
-
-ROUNDING = 0.015  # by how much a stated speedup may differ from the ratio of its arms: published with two digits
-SAME_LENGTH = 0.02  # by how much a mean acceptance length may differ from its own profile's: logged with two digits
 
 
 def listed(text: object) -> object:
@@ -86,7 +79,7 @@ class Measurement(Setting):
     """concurrency: requests kept in flight by the client; batch: requests kept in the engine; rate: requests/s sent."""
     load: Positive
     """How many, or how many per second."""
-    num_requests: Whole | None = None
+    num_requests: Annotated[int, Field(ge=1, le=MOST_REQUESTS)] | None = None
     """Requests sent in the run; its ramp and tail count. Empty: workload.num_requests of --scenario."""
     prompt_tokens: Whole | None = None
     """Mean prompt length."""
@@ -150,93 +143,3 @@ class Located(NamedTuple):
 
     line: int
     row: Measurement
-
-
-def read_measurements(path: Path) -> tuple[Located, ...]:
-    """The rows of a table of measurements.
-
-    Raises:
-        InputError: listing every problem and every contradiction of every row.
-    """
-    rows = tuple(Located(line, row) for line, row in read_rows(path, Measurement))
-    alone = ((line, row, what) for line, row in rows for what in _contradictions(row))
-    refuse_contradictions(path, [*alone, *_between_rows(rows)])
-    return rows
-
-
-def _contradictions(row: Measurement) -> Iterator[Contradiction]:
-    """What a row says against itself."""
-    yield from _figures(row)
-    yield from _load(row)
-    yield from _acceptance(row)
-    if row.lengths and (row.prompt_tokens or row.output_tokens):
-        yield Contradiction("lengths", "is given beside prompt_tokens or output_tokens; give one or the other")
-    if (row.prompt_tokens is None) != (row.output_tokens is None):
-        given = "prompt_tokens" if row.prompt_tokens else "output_tokens"
-        yield Contradiction(given, "needs the other length too; give both prompt_tokens and output_tokens, or neither")
-    if not row.counted and not row.reason:
-        yield Contradiction("split", f"needs a reason: say in the column reason why the row is {row.split}")
-    unknown = [name for name in row.assumed if name not in Measurement.model_fields]
-    if unknown:
-        yield Contradiction("assumed", f"names no column: {' '.join(unknown)}; name columns of this table, by blanks")
-
-
-def _figures(row: Measurement) -> Iterator[Contradiction]:
-    if row.baseline is None and row.with_speculation is None and row.speedup is None:
-        yield Contradiction("baseline", "no figure; give baseline, with_speculation or speedup")
-    if row.num_draft_tokens == 0:
-        for column in ("with_speculation", "speedup"):
-            if getattr(row, column) is not None:
-                yield Contradiction(column, "num_draft_tokens is 0; leave it empty, or say how many were drafted")
-    if row.speedup and row.metric not in MERITS:
-        yield Contradiction("speedup", f"{row.metric} makes no speedup; leave it empty, or give {', '.join(MERITS)}")
-    if row.speedup and row.ratio and not np.isclose(row.speedup, row.ratio, rtol=ROUNDING):
-        yield Contradiction("speedup", f"the two arms give {row.ratio:.4g}; correct one, or leave speedup empty")
-
-
-def _load(row: Measurement) -> Iterator[Contradiction]:
-    if row.load_kind == "rate":
-        return
-    if row.load != int(row.load):
-        yield Contradiction("load", f"a {row.load_kind} is a whole number of requests")
-    if row.num_requests is not None and row.num_requests < row.load:
-        yield Contradiction("num_requests", f"fewer than load ({row.load:g}) are never all in flight; correct one")
-
-
-def _acceptance(row: Measurement) -> Iterator[Contradiction]:
-    if any(later > earlier for earlier, later in zip(row.acceptance, row.acceptance[1:], strict=False)):
-        yield Contradiction("acceptance", "marginal acceptance cannot rise with the position; correct it")
-    length = row.acceptance_length
-    if length is None or row.num_draft_tokens == 0:
-        return
-    if length > row.num_draft_tokens + 1:
-        yield Contradiction("acceptance_length", f"cannot exceed num_draft_tokens + 1 = {row.num_draft_tokens + 1}")
-    profile = 1 + sum(row.acceptance[: row.num_draft_tokens])
-    if len(row.acceptance) >= row.num_draft_tokens and not np.isclose(length, profile, rtol=SAME_LENGTH):
-        yield Contradiction("acceptance_length", f"the column acceptance gives {profile:.3f}; correct one of them")
-
-
-# a sweep is one setting: only load, draft length and what follows from them change within it
-SAME_IN_A_SWEEP = (
-    "device", "engine", "model", "drafter", "use_device", "num_devices", "expert_parallel", "use_engine", "use_model",
-    "workload", "load_kind", "temperature",
-)  # fmt: skip
-
-
-def _between_rows(rows: Iterable[Located]) -> Iterator[tuple[int, Measurement, Contradiction]]:
-    """What rows say against each other."""
-    sweeps: dict[str, list[Located]] = defaultdict(list)
-    seen: dict[tuple[Any, ...], int] = {}
-    for line, row in rows:
-        key = (row.sweep, row.load, row.num_draft_tokens, row.metric, row.repeat)
-        if key in seen:
-            yield line, row, Contradiction("sweep", f"repeats line {seen[key]}; give one, or number them in repeat")
-        seen.setdefault(key, line)
-        sweeps[row.sweep].append(Located(line, row))
-    for first, *others in sweeps.values():
-        for line, row in others:
-            for column in SAME_IN_A_SWEEP:
-                expected = getattr(first.row, column)
-                if getattr(row, column) != expected:
-                    remedy = f"the sweep has {expected!r} on line {first.line}; write the same, or name another sweep"
-                    yield line, row, Contradiction(column, remedy)

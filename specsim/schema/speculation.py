@@ -159,64 +159,30 @@ class Speculation(Input):
     temperature: Annotated[Number, Field(ge=0)] = 1.0
     """Sampling temperature of the target; 0 means greedy decoding and drives the greedy verifier."""
 
-    @model_validator(mode="after")
-    def _greedy_needs_temperature_zero(self) -> Speculation:
-        if self.verifier == "greedy" and self.temperature > 0:
-            raise ValueError(
-                f"the greedy verifier is lossless only at temperature 0, not at {self.temperature}; write "
-                "'temperature: 0', or 'verifier: token' to keep sampling"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _drafts_are_made_in_one_way(self) -> Speculation:
-        looked_up = isinstance(self.drafter, NgramLookup)
-        if looked_up and self.drafts == "sampled":
-            raise ValueError("what n-grams look up is not sampled; leave 'drafts' out")
-        if self.tree and self.drafts:
-            raise ValueError("how the nodes of a tree are made is said by 'siblings'; leave 'drafts' out")
-        if self.tree and looked_up and self.tree.siblings != "one_hot":
-            raise ValueError("what n-grams look up is not sampled; write 'siblings: one_hot'")
-        return self
-
-    @model_validator(mode="after")
-    def _trees_have_their_verifier(self) -> Speculation:
-        if self.verifier == "tree" and self.tree is None:
-            raise ValueError(
-                "the tree verifier needs the tree's shape; add for example 'tree: {branching: [4, 2, 1], siblings: "
-                "without_replacement}'"
-            )
-        if self.verifier != "tree" and self.tree is not None:
-            raise ValueError(
-                f"the {self.verifier} verifier takes chains; write 'verifier: tree', or take the tree out ('tree: "
-                "null' where it comes from a scenario that this one extends)"
-            )
-        if self.tree and isinstance(self.drafter, BlockParallelHead):
-            raise ValueError(
-                "a block-parallel head drafts one token for each position of its block, which is a chain; write "
-                "'verifier: token' or 'verifier: block' and take the tree out, or use another drafter"
-            )
-        if self.tree and self.temperature == 0 and self.tree.siblings != "one_hot":
-            raise ValueError(
-                "at temperature 0 nothing is drawn, so the siblings of a tree are the most likely tokens; write "
-                "'siblings: one_hot'"
-            )
-        return self
-
     @property
     def sampled(self) -> bool:
         """Whether the drafts of a chain are drawn from a distribution of the drafter's."""
         return self.drafts != "argmax" and not isinstance(self.drafter, NgramLookup)
 
     @property
+    def draft_limits(self) -> list[tuple[int, str, str]]:
+        """(positions drafted for at most, why, how there can be more) of tree and drafter."""
+        limits = []
+        if self.tree:
+            number = self.tree.num_levels
+            why = f"the tree has {number} level{'s' if number > 1 else ''}, and each is one position"
+            limits.append((number, why, ", or add levels to branching"))
+        match self.drafter:
+            case MedusaHeads(num_heads=heads):
+                limits.append((heads, f"there are {heads} Medusa heads, one a token (num_heads)", ""))
+            case BlockParallelHead(block_size=block):
+                limits.append((block, f"one pass computes {block} tokens (block_size)", ""))
+        return limits
+
+    @property
     def longest_draft(self) -> int | None:
         """For how many positions drafter and tree can draft; None where it is for any number."""
-        limits = [self.tree.num_levels] if self.tree else []
-        if isinstance(self.drafter, MedusaHeads):
-            limits.append(self.drafter.num_heads)
-        if isinstance(self.drafter, BlockParallelHead):
-            limits.append(self.drafter.block_size)
-        return min(limits, default=None)
+        return min((most for most, _, _ in self.draft_limits), default=None)
 
     @property
     def rule(self) -> Literal["token", "block", "tree", "greedy"]:

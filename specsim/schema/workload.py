@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from specsim.schema.base import Count, Duration, Flag, Input, Rate
+from specsim.schema.base import MOST_REQUESTS, Count, Duration, Flag, InFlight, Input, Rate
 
 
 class FixedLengths(Input):
@@ -42,7 +42,7 @@ class ClosedLoop(Input):
     """A benchmark client that keeps this many requests in flight until all are sent."""
 
     kind: Literal["closed_loop"]
-    concurrency: Count
+    concurrency: InFlight
 
 
 class Poisson(Input):
@@ -60,7 +60,7 @@ class Workload(Input):
 
     lengths: Lengths
     load: Load
-    num_requests: Count
+    num_requests: Annotated[int, Field(ge=1, le=MOST_REQUESTS, strict=True)]
     """How many requests `specsim simulate` sends; a curve sets its own number."""
     decode_only: Flag = False
     """True: prompts are already in the KV cache, as in a decode pool; no prompt token is computed."""

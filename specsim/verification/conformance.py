@@ -11,11 +11,14 @@ Knows nothing of how a verifier works inside.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from inspect import signature
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
+from specsim.errors import Problem
 from specsim.verification.arrays import Bools, ChainVerifier, Emitted, Floats, Ints
 from specsim.verification.losslessness import (
     COUNT_STANDARD_ERRORS,
@@ -27,8 +30,10 @@ from specsim.verification.losslessness import (
     random_markov_pair,
     token_count_error,
 )
+from specsim.verification.validation import raise_if_any
 
 POWER = 0.99
+LEAST_SEQUENCES = 20_000
 
 
 def assert_lossless(
@@ -52,14 +57,14 @@ def assert_lossless(
     Raises:
         AssertionError: it emits what no verifier can, its joint law is off, or its token count. The message says by
             what statistic, beyond what limit, and what the test can tell.
-        ValueError: there are fewer than 20,000 sequences.
+        InputError: naming every argument that is not what it has to be: a verifier that cannot be called so, fewer than
+            20,000 sequences, a seed that is none.
 
     Example:
         >>> from specsim.verification import verify_chain
         >>> assert_lossless(verify_chain, num_sequences=20_000)
     """
-    if num_sequences < 20_000:
-        raise ValueError(f"num_sequences is {num_sequences}: must be 20000 or more, for chi-square to hold")
+    raise_if_any(_argument_problems(verify, seed, num_sequences, count_tokens))
     rng = np.random.default_rng(seed)
     pair = random_markov_pair(rng)
     decoded = decode(_structure_checked(verify), pair, num_sequences, rng)
@@ -80,12 +85,58 @@ def assert_lossless(
 
 
 def detectable_total_variation(num_sequences: int, power: float = POWER) -> float:
-    """The total variation between joint laws that `assert_lossless` finds with this probability, or more often."""
+    """The total variation between joint laws that `assert_lossless` finds with this probability, or more often.
+
+    Args:
+        num_sequences: that it decodes, 1 or more.
+        power: the probability, between 0 and 1.
+
+    Raises:
+        InputError: naming what is out of range.
+    """
     from scipy.special import chndtrinc  # here, as a caller who only verifies should not wait for scipy
 
+    raise_if_any(_size_problems(num_sequences, power))
     degrees = NUM_TOKENS**SEQUENCE_LENGTH - 1
     noncentrality = float(chndtrinc(joint_chi_square_limit(), degrees, 1 - power))
     return sqrt(noncentrality / (4 * num_sequences))
+
+
+def _argument_problems(verify: object, seed: object, num_sequences: object, count_tokens: object) -> Iterator[Problem]:
+    if not callable(verify):
+        remedy = "must be a function with the signature of verify_chain"
+        yield Problem("verify", "type", type(verify).__name__, remedy)
+    elif not _takes_the_call(verify):
+        remedy = "cannot be called as verify(draft, q, p, num_draft, rng=rng, validate=False); give it these arguments"
+        yield Problem("verify", "signature", str(signature(verify, follow_wrapped=False)), remedy)
+    if not _whole(seed, 0):
+        yield Problem("seed", "", repr(seed), "must be a whole number, 0 or more")
+    if not _whole(num_sequences, LEAST_SEQUENCES):
+        remedy = f"must be a whole number, {LEAST_SEQUENCES} or more, for chi-square to hold"
+        yield Problem("num_sequences", "", repr(num_sequences), remedy)
+    if not isinstance(count_tokens, bool):
+        yield Problem("count_tokens", "", repr(count_tokens), "must be True or False")
+
+
+def _size_problems(num_sequences: object, power: object) -> Iterator[Problem]:
+    if not _whole(num_sequences, 1):
+        yield Problem("num_sequences", "", repr(num_sequences), "must be a whole number, 1 or more")
+    if not (isinstance(power, float) and 0 < power < 1):
+        yield Problem("power", "", repr(power), "must be a probability between 0 and 1, such as 0.99")
+
+
+def _whole(value: object, least: int) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
+
+
+def _takes_the_call(verify: Callable[..., object]) -> bool:
+    try:
+        signature(verify, follow_wrapped=False).bind("draft", "q", "p", "num_draft", rng=None, validate=False)
+    except TypeError:
+        return False
+    except ValueError:  # compiled code may not say what it takes
+        return True
+    return True
 
 
 def _structure_checked(verify: ChainVerifier) -> ChainVerifier:
@@ -105,8 +156,12 @@ def _structure_checked(verify: ChainVerifier) -> ChainVerifier:
     ) -> Emitted:
         # a verifier under test need not know greedy rows, and none are asked of it
         options: dict[str, Any] = {} if greedy is None else {"greedy": greedy}
-        out, num_out = verify(draft, q, p, num_draft, rng=rng, validate=validate, **options)
-        out, num_out = np.asarray(out), np.asarray(num_out)
+        returned: object = verify(draft, q, p, num_draft, rng=rng, validate=validate, **options)
+        if not (isinstance(returned, tuple | list) and len(returned) == 2):
+            raise AssertionError(f"returns {type(returned).__name__}, where a pair (out, num_out) is due")
+        out, num_out = np.asarray(returned[0]), np.asarray(returned[1])
+        if out.dtype.kind not in "iu" or num_out.dtype.kind not in "iu":
+            raise AssertionError(f"returns dtypes {out.dtype} and {num_out.dtype}, where integers are due")
         B, K = draft.shape
         if out.shape != (B, K + 1) or num_out.shape != (B,):
             raise AssertionError(

@@ -48,6 +48,7 @@ def run() -> RunRecords:
         num_running=ints(2, 2, 2, 1),
         num_waiting=ints(0, 0, 0, 1),
         kv_tokens=ints(0, 32, 36, 20),
+        context_tokens=ints(30, 36, 40, 47),
     )
     rounds = RoundRecords(
         step=ints(0, 0, 1, 1, 2, 2, 3, 3),

@@ -30,8 +30,17 @@ def test_a_profile_is_fitted_and_written_and_can_be_named_in_a_scenario(command,
     assert " parameters are identified by 4 measured figures" in out.splitlines()[0]
     profile = Engine.model_validate(yaml.safe_load((tmp_path / "mine.yaml").read_text()))
     assert profile.device == "h100-sxm"
-    code, _, err = command("cost", DEMO, "--set", f"deployment.engine={tmp_path / 'mine.yaml'}")
+    seen = profile.measured_range
+    # four prompts at once; and in the last step with drafts each has 60 + 19 tokens and 3 drafts at most
+    assert (seen.step_tokens, seen.requests) == (4 * 60, 4)
+    assert 4 * (60 + 10) < seen.context_tokens <= 4 * (60 + 19 + 3)
+    assert "measured_range" in profile.sources
+    engine = ("--set", f"deployment.engine={tmp_path / 'mine.yaml'}")
+    code, _, err = command("cost", DEMO, *engine, "--batch", "4", "--context", "60")
     assert (code, err) == (0, "")
+    code, _, err = command("cost", DEMO, *engine, "--batch", "64", "--context", "60")
+    assert code == 0
+    assert err.startswith(f"Beyond what the engine profile '{profile.name}' was fitted to: steps of up to 256 tokens")
 
 
 def test_without_speculation_it_says_what_is_not_fitted(command, table):

@@ -67,8 +67,49 @@ def test_a_step_beyond_the_engines_budget(command, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_requests_longer_than_the_target_takes(command):
+    code, out, err = command("cost", DEMO, "--set", "workload.lengths.prompt_tokens=100000000000")
+    assert (code, out) == (2, "")
+    assert "the target takes at most 131072 tokens" in err
+
+
 def test_contexts_that_do_not_fit_together(command):
-    code, out, _ = command("cost", DEMO, "--batch", "1,64", "--context", "100000")
+    code, out, _ = command("cost", DEMO, "--batch", "1,64,512", "--context", "8000")
     assert code == 0
-    assert "Batch 64 never runs without a drafter" in out
-    assert "Batch 64 never runs with the drafter" in out
+    headline, without, loaded, *_ = out.splitlines()
+    assert headline.startswith("At batch 512 a step with 3 draft tokens would take ")
+    held = "Batch 64, 512 never runs {}: of requests with 8,000 tokens of context the KV pool holds {}."
+    assert without == held.format("without a drafter", 440_116 // 8000)
+    assert loaded == held.format("with the drafter", 420_496 // 8003)
+    assert "so of the mean request (356 tokens) memory does not limit how many" in out, "of others it does"
+
+
+def test_what_fits_takes_its_time(command):
+    headline, second, *_ = command("cost", DEMO, "--batch", "52", "--context", "8000").out.splitlines()
+    assert headline.startswith("At batch 52 a step with 3 draft tokens takes ")
+    assert second.startswith("The drafter takes 4% of the KV pool")
+
+
+def test_states_kept_for_rejected_drafts_are_named(command):
+    """30 of the 40 layers keep 32 heads of 128 × 128 numbers and 3 columns of 8,192 before the convolution."""
+    hybrid = "qwen3.5-35b-a3b-h200-mtp"
+    _, memory, *_ = command("cost", hybrid, "--num-draft-tokens", "0,3").out.splitlines()
+    state = 30 * (4 * 32 * 128 * 128 + 2 * 3 * 8192) / 2**20
+    assert "4 recurrent states of its linear-attention layers" in memory
+    assert memory.endswith(f"{4 * state:,.0f} MiB instead of {state:,.0f}.")
+    lookup = "speculation.drafter={kind: ngram, host_time_per_step: 0 us, host_time_per_sequence: 0 us}"
+    _, memory, *_ = command("cost", hybrid, "--set", lookup).out.splitlines()
+    assert memory.startswith("Drafting leaves the KV pool its ")
+    assert "4 recurrent states" in memory
+    _, memory, *_ = command("cost", DEMO, "--set", lookup).out.splitlines()
+    assert memory.startswith("Drafting leaves the KV pool its 440,116 tokens, and a request takes more of them: ")
+    assert "recurrent" not in memory
+
+
+@pytest.mark.parametrize(
+    ("lengths", "said"),
+    [("0,5", ""), ("6", "position 6 holds the last"), ("0,5,8", "positions 6 to 8 hold the last")],
+)
+def test_drafts_longer_than_the_acceptance_stated(command, lengths, said):
+    out = command("cost", DEMO, "--num-draft-tokens", lengths).out
+    assert (f"Acceptance is stated for 5 positions; {said}" in out) == bool(said)

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from specsim.schema import catalogue
+
 DEMO = "llama3.1-8b-h100-eagle3"
 SMALL = (
     *("--set", "curve.batches=[1,16]", "--set", "curve.num_draft_tokens=[3]", "--set", "curve.replications=2"),
@@ -31,6 +33,71 @@ def test_it_is_said_once_and_kept(command, tmp_path, job):
     assert "Beyond" not in out
     for file in files:
         assert json.loads((tmp_path / "new" / file).read_text())["warning"] == WARNING.format(tokens)
+
+
+FITTED = "Beyond what the engine profile 'mine' was fitted to: {}."
+BEYOND = {
+    "curve": "up to 16 requests in a step, measured up to 8",
+    "simulate": "up to 16 requests in a step, measured up to 8",
+    "cost": "up to 300 requests in a step, measured up to 8",
+}
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """An engine profile that says how far its measurements went."""
+    lines = (catalogue.ROOT / "hardware" / "engines" / "vllm.yaml").read_text().splitlines()[2:]
+    measured = "measured_range: {step_tokens: 8192, requests: 8, context_tokens: 1000000}"
+    source = "  measured_range: {kind: measured, reference: our own runs}"
+    (tmp_path / "mine.yaml").write_text("\n".join(["name: mine", measured, *lines, source]))
+    return tmp_path / "mine.yaml"
+
+
+@pytest.mark.parametrize("job", CASES)
+def test_beyond_what_a_profile_was_fitted_to(command, tmp_path, mine, job):
+    arguments, tokens, files = CASES[job]
+    options = (*arguments, "--set", f"deployment.engine={mine}", "--out", tmp_path / "new")
+    code, _, err = command(job, DEMO, *options)
+    expected = f"{WARNING.format(tokens)} {FITTED.format(BEYOND[job])}"
+    assert (code, err) == (0, expected + "\n")
+    for file in files:
+        assert json.loads((tmp_path / "new" / file).read_text())["warning"] == expected
+
+
+TABLE = """\
+sweep,load_kind,load,num_requests,prompt_tokens,output_tokens,num_draft_tokens,metric,baseline,with_speculation
+mine,concurrency,1,2,90,16,2,output_tokens_per_s,150,250
+mine,concurrency,16,32,90,16,2,output_tokens_per_s,1000,900
+other,concurrency,12,24,90,16,2,output_tokens_per_s,1000,900
+"""
+STEPS = "measured,mode,requests,query_tokens,context,ms\nstep,graph,8,1,200000,900\nstep,graph,2,1000,1000,90\n"
+
+
+@pytest.fixture
+def base(tmp_path, mine):
+    (tmp_path / "base.yaml").write_text(f"extends: {DEMO}\nname: base\ndeployment: {{engine: {mine}}}\n")
+    return ("--scenario", tmp_path / "base.yaml", "--jobs", "1", "--out", tmp_path / "new")
+
+
+def test_validate_says_it_once_for_all_rows_and_keeps_it(command, tmp_path, base):
+    (tmp_path / "table.csv").write_text(TABLE)
+    (tmp_path / "trace.csv").write_text(STEPS)
+    tables = ("--measurements", tmp_path / "table.csv", "--steps", tmp_path / "trace.csv")
+    code, out, err = command("validate", *tables, *base)
+    contexts = "up to 1,600,000 tokens of context in a step, measured up to 1,000,000"
+    expected = (
+        f"{WARNING.format('2,000')} {FITTED.format(f'up to 16 requests in a step, measured up to 8; {contexts}')}"
+    )
+    assert (code, err) == (0, expected + "\n")
+    assert "Beyond" not in out
+    assert (tmp_path / "new" / "accuracy.md").read_text().count(expected) == 1
+
+
+def test_validate_within_the_ranges_says_nothing(command, tmp_path, base):
+    (tmp_path / "trace.csv").write_text("measured,mode,requests,query_tokens,context,ms\nstep,graph,8,1,200,9\n")
+    code, _, err = command("validate", "--steps", tmp_path / "trace.csv", *base)
+    assert (code, err) == (0, "")
+    assert "Beyond" not in (tmp_path / "new" / "accuracy.md").read_text()
 
 
 @pytest.mark.parametrize("job", CASES)

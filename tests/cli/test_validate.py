@@ -94,6 +94,17 @@ def test_rows_that_cannot_be_simulated_are_listed(command, tables):
     assert "write one of" in out
 
 
+def test_figures_far_slower_than_predicted_are_named(command, tables):
+    """No physics forbids them; microseconds where milliseconds are due look like that."""
+    (tables / "mine.csv").write_text(TABLE.replace("2,output_tokens_per_s,150,250", "2,output_tokens_per_s,0.15,250"))
+    (tables / "trace.csv").write_text(STEPS.replace(",7\n", ",7000\n"))
+    options = ("--measurements", tables / "mine.csv", "--steps", tables / "trace.csv", "--scenario", DEMO)
+    code, out, _ = command("validate", *options, "--jobs", "1", "--quick")
+    assert code == 0
+    assert "More than 20 times off, so check the unit (ms, tokens/s): line 3." in out
+    assert "More than 20 times off, so check the unit (ms, tokens/s): line 2 of trace." in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -109,6 +120,24 @@ def test_what_has_to_be_corrected(command, tables, arguments, message):
     assert (code, out) == (2, "")
     assert message in err
     assert "Traceback" not in err
+
+
+def test_brackets_in_names_are_no_markup(command, tables):
+    (tables / "mine.csv").write_text(TABLE.replace("mine,", '"[bold]a[/x]",'))
+    (tables / "[slash] trace.csv").write_text(STEPS)
+    options = ("--measurements", tables / "mine.csv", "--steps", tables / "[slash] trace.csv", "--scenario", DEMO)
+    code, out, err = command("validate", *options, "--jobs", "1", "--quick")
+    assert (code, err) == (0, "")
+    assert "│ [bold]a[/x] " in out
+    assert "[slash] trace" in out
+
+
+def test_editors_of_other_systems(command, tables):
+    """A byte-order mark, and lines that end as on Windows."""
+    (tables / "trace.csv").write_bytes(b"\xef\xbb\xbf" + STEPS.replace("\n", "\r\n").encode())
+    code, out, err = command("validate", "--steps", tables / "trace.csv", "--scenario", DEMO)
+    assert (code, err) == (0, "")
+    assert "over 2." in out
 
 
 def test_results_are_not_overwritten_unasked(command, tables):

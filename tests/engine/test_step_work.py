@@ -1,5 +1,7 @@
 """The forward passes that the engine has priced are those that its requests needed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,8 +18,8 @@ def test_one_request_from_prompt_to_end_by_hand(serving, lengths):
     """A prompt of 10 in chunks of at most 8, then 4 output tokens with one draft, always accepted."""
     how = serving(lengths((10, 4)), conditional=(1.0,), max_num_batched_tokens=8)
     serve_closed_loop(how, lengths((10, 4)), 1)
-    chunk = Pass(8, logit_rows=0, sequences=1, context_tokens=8, query_context=36, prompt_query_context=36)
-    end_of_prompt = Pass(2, 1, sequences=1, context_tokens=10, query_context=9 + 10, prompt_query_context=9 + 10)
+    chunk = Pass(8, 0, sequences=1, context_tokens=8, query_context=36, prompt_query_context=36, prompt_tokens=8)
+    end_of_prompt = Pass(2, 1, 1, 10, query_context=9 + 10, prompt_query_context=9 + 10, prompt_tokens=2)
     assert how.cost.asked == [
         (chunk, [chunk._replace(fused_tokens=8)]),
         # the drafter takes in prompts without predicting from them
@@ -27,6 +29,13 @@ def test_one_request_from_prompt_to_end_by_hand(serving, lengths):
         # two tokens came out, so the head catches up with two
         (Pass(2, 2, 1, 14, 13 + 14, verify_context=14), [Pass(2, 1, 1, 13, 12 + 13, fused_tokens=2)]),
     ]
+
+
+def test_an_engine_that_hands_the_whole_round_on_has_rejected_drafts_computed_too(serving, lengths):
+    how = serving(lengths((10, 4)), conditional=(0.0,), decode_only=True)
+    serve_closed_loop(replace(how, hands_on_all=True), lengths((10, 4)), 1)
+    # the one draft is never accepted; the first pass after the prompt has nothing else to take in
+    assert [drafts[0].tokens for _, drafts in how.cost.asked] == [1, 2, 2, 2]
 
 
 def test_a_tree_from_step_to_step_by_hand(serving, lengths):
@@ -67,9 +76,9 @@ def test_decodes_and_prompt_chunks_share_a_step(serving, lengths):
     serve_closed_loop(how, pairs, 2)
     assert how.cost.asked == [
         # 4 tokens end the first prompt, 4 begin the second
-        (Pass(8, 1, 2, 4 + 4, 10 + 10, prompt_query_context=10 + 10), []),
+        (Pass(8, 1, 2, 4 + 4, 10 + 10, prompt_query_context=10 + 10, prompt_tokens=8), []),
         # a decode at context 5 beside the other 5 prompt tokens, which end the prompt
-        (Pass(1 + 5, 1 + 1, 2, 5 + 9, 5 + attended(5, 9), prompt_query_context=attended(5, 9)), []),
+        (Pass(6, 2, 2, 5 + 9, 5 + attended(5, 9), prompt_query_context=attended(5, 9), prompt_tokens=5), []),
         (Pass(2, 2, 2, 6 + 10, 6 + 10), []),
     ]
 

@@ -8,7 +8,7 @@ import pytest
 
 from specsim.planner.validation import validate
 from specsim.schema import catalogue
-from specsim.schema.measurements import read_measurements
+from specsim.schema.measurement_tables import read_measurements
 
 DOCS = Path(__file__).parents[2] / "docs"
 

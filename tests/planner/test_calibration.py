@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
+from specsim.forward import Reach
 from specsim.planner.calibration import NOISE, Observation, calibrate
 from specsim.planner.observations import serving_observations, step_observations
 from specsim.planner.parameters import PARAMETERS, candidates, own_value, with_values
@@ -15,7 +16,7 @@ from specsim.report.calibration import profile_text
 from specsim.schema import catalogue
 from specsim.schema.engine import Engine
 from specsim.schema.load import load_scenario
-from specsim.schema.measurements import read_measurements
+from specsim.schema.measurement_tables import read_measurements
 from specsim.schema.steps import read_steps
 
 TRUTH = {
@@ -83,13 +84,20 @@ def test_what_the_data_do_not_touch_keeps_its_prior(found, seen):
 
 def test_the_profile_reads_back_as_it_was_fitted(found):
     text = profile_text(
-        found, name="x", device="a100-sxm-80gb", data=[Path("t.csv")], num_points=24, today=date(2026, 1, 2)
+        found,
+        name="x",
+        device="a100-sxm-80gb",
+        data=[Path("t.csv")],
+        num_points=24,
+        reached=Reach(384, 64, 54_000),
+        today=date(2026, 1, 2),
     )
     read = Engine.model_validate(yaml.safe_load(text))
     assert read.device == "a100-sxm-80gb"
-    assert read.model_copy(update={"name": "", "device": None, "sources": {}}) == found.engine.model_copy(
-        update={"name": "", "device": None, "sources": {}}
-    )
+    assert read.measured_range.model_dump() == {"step_tokens": 384, "requests": 64, "context_tokens": 54_000}
+    assert read.model_copy(
+        update={"name": "", "device": None, "sources": {}, "measured_range": None}
+    ) == found.engine.model_copy(update={"name": "", "device": None, "sources": {}})
     assert all("24 figures of t.csv" in read.sources[p.path].reference for p in found.parameters if p.identified)
 
 

@@ -4,11 +4,13 @@ import pytest
 
 from specsim.analysis.metrics import summarise
 from specsim.errors import InputError
+from specsim.planner.arms import METRICS
 from specsim.planner.measured import arm, arm_inputs, left_out
-from specsim.planner.validation import METRICS, validate
+from specsim.planner.validation import validate
 from specsim.schema import catalogue
 from specsim.schema.load import read_device, read_engine
-from specsim.schema.measurements import Located, Measurement, read_measurements
+from specsim.schema.measurement_tables import read_measurements
+from specsim.schema.measurements import Located, Measurement
 from specsim.schema.workload import ClosedLoop, Poisson
 from specsim.simulation import Simulation
 
@@ -61,7 +63,8 @@ def test_a_point_is_the_whole_closed_loop_with_ramp_and_tail(speculating):
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_each_metric_is_that_of_the_run(metric):
-    result = compared(row(metric=metric, baseline=1, with_speculation=1))[0]
+    figure = 1e4 if metric.endswith("_ms") else 1
+    result = compared(row(metric=metric, baseline=figure, with_speculation=figure))[0]
     inputs = arm_inputs(BASE, arm(row(), speculating=False))
     run = Simulation(inputs).run(inputs.scenario.workload.load, num_draft_tokens=0, num_requests=10, replication=0)
     assert result.baseline[0] == METRICS[metric](run, summarise(run))
@@ -83,7 +86,7 @@ def test_each_arm_has_its_own_limits():
 
 
 def test_a_smaller_budget_lengthens_the_time_to_first_token():
-    ttft = {"metric": "ttft_ms", "baseline": 1, "with_speculation": None}
+    ttft = {"metric": "ttft_ms", "baseline": 100, "with_speculation": None}
     wide, narrow = compared(row(**ttft), row(**ttft, baseline_max_num_batched_tokens=32, sweep="narrow"))
     assert narrow.baseline[0] > wide.baseline[0]
 
@@ -146,7 +149,7 @@ def test_a_table_of_which_nothing_can_be_simulated_is_an_error():
 
 
 def test_the_number_of_processes_changes_nothing():
-    rows = [Located(2, row()), Located(3, row(sweep="b", load=2))]
+    rows = [Located(2, row()), Located(3, row(sweep="b", load=2, baseline=150, with_speculation=250))]
     one, two = (validate(rows, where="", jobs=jobs) for jobs in (1, 2))
     for mine, theirs in zip(one, two, strict=True):
         assert mine.speedup.tolist() == theirs.speedup.tolist()
@@ -165,3 +168,14 @@ def test_nothing_is_tuned_per_point():
             assert inputs.engine.model_dump(exclude=LIMITS) == profile.model_dump(exclude=LIMITS)
             files.add((stated.device, stated.engine, inputs.files["device"], inputs.files["engine"]))
     assert len(files) == len({(device, engine) for device, engine, *_ in files})
+
+
+def test_outputs_of_one_token_have_no_time_between_tokens(tmp_path):
+    """Nor does a mean over all rows become none."""
+    scenario = tmp_path / "short.yaml"
+    lengths = "{kind: fixed, prompt_tokens: 20, output_tokens: 1}"
+    scenario.write_text(f"extends: llama3.1-8b-h100-eagle3\nname: short\nworkload: {{lengths: {lengths}}}\n")
+    bare = row(prompt_tokens=None, output_tokens=None, metric="tpot_ms", baseline=10, with_speculation=9)
+    (found,) = compared(bare, scenario=str(scenario))
+    assert (found.baseline, found.with_speculation, found.speedup) == (None, None, None)
+    assert found.reasons == ("an output of one token has no tpot_ms",)

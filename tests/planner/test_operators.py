@@ -48,15 +48,18 @@ def test_decode_attention_is_the_formula_of_its_profile():
     assert table["size_class"].tolist() == ["KV ≥ 50 MB", "KV ≥ 50 MB", "KV < 50 MB, heads of 512"]
     figures = H100.attention
     work = 4 * 64 * 1024 * 32 * 128 / (figures.compute_efficiency * H100.peak.bf16)
-    read = kv / (figures.bandwidth_efficiency * H100.memory.bandwidth)
-    assert table["predicted"][0] == pytest.approx(figures.launch + figures.per_kv_head * 64 * 8 + read + work)
+    # far beyond the ramp
+    read, heads = kv / (figures.bandwidth_efficiency * H100.memory.bandwidth) + figures.ramp, 64 * 8
+    n = figures.sharpness
+    reading = (read**n + (figures.per_kv_head * heads) ** n) ** (1 / n)
+    assert table["predicted"][0] == pytest.approx(figures.launch + reading + work)
 
 
-def test_a_prompt_attends_to_half_its_square():
+def test_a_prompt_attends_to_half_its_square_and_to_the_overhead_of_each_token():
     rows = DECODE.assign(sequences=1, context=1000)
     table = priced(OperatorTable("h100-sxm", "vllm 1", "prefill attention", rows), H100)
     decode = priced(OperatorTable("h100-sxm", "vllm 1", "decode attention", rows), H100)
-    pairs = 1000 * 1001 / 2 - 1000
+    pairs = 1000 * 1001 / 2 - 1000 + 1000 * H100.attention.prompt_overhead
     more = 4 * pairs * 32 * 128 / (H100.attention.compute_efficiency * H100.peak.bf16)
     assert table["predicted"][0] == pytest.approx(decode["predicted"][0] + more)
 

@@ -66,11 +66,9 @@ def test_the_closed_form_prices_the_step_that_the_engine_runs():
     records = simulation.run(load, num_draft_tokens=3, num_requests=1, replication=0)
     first = records.steps.end[0] - records.steps.start[0]
     closed = decode_step(simulation, 1, 3, context=20).seconds
-    # the closed form's head catches up with the 3 tokens of a mean round, the first step with one
-    one_token, three = (
-        _first_draft_pass(simulation, tokens) for tokens in (1, round(tokens_per_verify(simulation, 3)))
-    )
-    assert first - one_token == pytest.approx(closed - three, rel=1e-12)
+    # the closed form's head takes in the 13 tokens of a verify, rejected ones and all, the first step's one
+    one_token, verified = (_first_draft_pass(simulation, tokens) for tokens in (1, 1 + 3 + 3 + 6))
+    assert first - one_token == pytest.approx(closed - verified, rel=1e-12)
     assert records.steps.num_draft_tokens[0] == 3 + 3 + 6
 
 

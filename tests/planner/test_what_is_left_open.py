@@ -25,7 +25,7 @@ def test_the_policys_own_draft_length_is_simulated_whatever_the_grid():
 @pytest.mark.parametrize(("values", "said"), [("[0.7, 0.5]", True), ("[0.7, 0.5, 0.3]", False)])
 def test_positions_beyond_the_stated_ones_are_named(values, said):
     notes = curve(f"speculation.acceptance.values={values}").notes
-    expected = "Acceptance is stated for 2 positions; positions 3 to 3 hold the last conditional value."
+    expected = "Acceptance is stated for 2 positions; position 3 holds the last conditional value."
     assert (expected in notes) == said
 
 

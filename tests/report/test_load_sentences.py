@@ -53,6 +53,12 @@ def test_without_speculation(tmp_path):
     assert {"requests-0.csv", "steps-0.csv"} <= set(written(inputs, result, tmp_path))
 
 
+def test_drafts_longer_than_the_acceptance_stated(tmp_path):
+    inputs, result = loaded("speculation.policy.num_draft_tokens=6")
+    said = "Acceptance is stated for 5 positions; position 6 holds the last conditional value."
+    assert said in written(inputs, result, tmp_path)["answer.txt"].read_text()
+
+
 def test_outputs_of_one_token_have_no_time_per_token(tmp_path):
     inputs, result = loaded("workload.lengths.output_tokens=1")
     metrics = list(load_table(inputs.scenario, result).columns[0].cells)

@@ -76,3 +76,50 @@ def test_every_problem_of_every_override_at_once():
         "--set slo.tpot",
         "--set deployment.device",
     ]
+
+
+@pytest.mark.parametrize(
+    ("override", "path", "stated"),
+    [
+        ("deployment.tensor_parallel=4", "deployment.num_devices", ""),
+        ("speculation.temperature=0.5", "speculation.verifier", "speculation: {verifier: greedy, temperature: 0}"),
+        ("speculation.tree={branching: [2], siblings: one_hot}", "speculation.policy.num_draft_tokens", ""),
+        ("workload.load.concurrency=10000", "workload.num_requests", ""),
+        ("deployment.target=qwen3-8b", "speculation.drafter.vocabulary_map", ""),
+        ("deployment.device=a100-sxm-80gb", "deployment.engine", "deployment: {engine: vllm-0.10-h100-sxm}"),
+        ("deployment.costs=aiconfigurator", "deployment", "deployment: {ideal: true}"),
+    ],
+)
+def test_a_contradiction_is_blamed_on_the_override_that_brings_it_in(tmp_path, override, path, stated):
+    """Although the file says the value that it is told of."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"extends: {DEMO}\nname: mine\n{stated}\n")
+    with pytest.raises(InputError) as caught:
+        load_scenario(str(file), ["seed=3", override])
+    found = [problem.where for problem in caught.value.problems if problem.path == path]
+    assert found == [f"--set {override.partition('=')[0]}"]
+
+
+def test_a_contradiction_that_takes_two_overrides_is_blamed_on_both():
+    two = ("workload.load={kind: poisson, rate: 1e-7 requests/s}", "workload.num_requests=1000")
+    (found,) = problems("seed=3", *two)
+    assert found[:2] == ("--set workload.load, --set workload.num_requests", "workload")
+
+
+def test_a_contradiction_that_the_file_has_already_is_blamed_on_the_file(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"extends: {DEMO}\nname: mine\nspeculation: {{verifier: greedy}}\n")
+    with pytest.raises(InputError) as caught:
+        load_scenario(str(file), ["seed=3", "deployment.tensor_parallel=2"])
+    found = {problem.path: problem.where for problem in caught.value.problems}
+    assert found == {"speculation.verifier": str(file), "deployment.num_devices": "--set deployment.tensor_parallel"}
+
+
+def test_a_contradiction_is_blamed_on_the_file_that_brings_it_in(tmp_path):
+    """The base says the number of devices, and is right by itself."""
+    middle, top = tmp_path / "middle.yaml", tmp_path / "top.yaml"
+    middle.write_text(f"extends: {DEMO}\nname: middle\ndeployment: {{tensor_parallel: 2}}\n")
+    top.write_text("extends: middle.yaml\nname: top\nspeculation: {temperature: 0.5}\n")
+    with pytest.raises(InputError) as caught:
+        load_scenario(str(top))
+    assert [(p.where, p.path) for p in caught.value.problems] == [(str(middle), "deployment.num_devices")]

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import ncx2
 
+from specsim.errors import InputError
 from specsim.verification import verify_chain
 from specsim.verification.conformance import assert_lossless, detectable_total_variation
 from specsim.verification.draws import draw
@@ -114,6 +115,9 @@ def test_at_its_default_size_too():
         (lambda out, num_out: (out + 1, num_out), "a token emitted is not in the vocabulary"),
         (lambda out, num_out: (np.where(out < 0, 0, out), num_out), "out is not -1 behind what is emitted: row"),
         (lambda out, num_out: (out[:, :-1], num_out), "returns shapes"),
+        (lambda out, num_out: (out, num_out.astype(float)), "returns dtypes int64 and float64, where integers are due"),
+        (lambda out, num_out: out, "returns ndarray, where a pair"),
+        (lambda out, num_out: None, "returns NoneType, where a pair"),
     ],
 )
 def test_what_no_verifier_can_return_is_named(spoil, message):
@@ -125,5 +129,42 @@ def test_what_no_verifier_can_return_is_named(spoil, message):
 
 
 def test_a_sample_too_small_for_chi_square_is_refused():
-    with pytest.raises(ValueError, match="num_sequences is 100: must be 20000 or more"):
+    with pytest.raises(InputError, match="num_sequences is 100: must be a whole number, 20000 or more"):
         assert_lossless(verify_chain, num_sequences=100)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"verify": "token"}, "verify: type is str: must be a function"),
+        ({"verify": lambda draft, q, p: None}, r"verify: signature is \(draft, q, p\): cannot be called as verify"),
+        ({"verify": lambda draft, q, p, num_draft, rng: None}, "validate=False"),
+        ({"seed": -1}, "seed is -1: must be a whole number"),
+        ({"seed": "one"}, "seed is 'one': must be a whole number"),
+        ({"seed": None}, "seed is None: must be a whole number"),
+        ({"num_sequences": "many"}, "num_sequences is 'many'"),
+        ({"num_sequences": 3e5}, r"num_sequences is 300000\.0: must be a whole number"),
+        ({"num_sequences": True}, "num_sequences is True"),
+        ({"count_tokens": "no"}, "count_tokens is 'no': must be True or False"),
+    ],
+)
+def test_arguments_that_are_wrong_are_named(arguments, message):
+    with pytest.raises(InputError, match=message):
+        assert_lossless(**{"verify": verify_chain, "num_sequences": QUICK} | arguments)
+
+
+def test_all_wrong_arguments_are_named_at_once():
+    with pytest.raises(InputError) as caught:
+        assert_lossless(None, seed=-1, num_sequences=0, count_tokens=0)
+    named = [problem.where for problem in caught.value.problems]
+    assert named == ["verify", "seed", "num_sequences", "count_tokens"]
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert_lossless(verify_chain, seed=np.int64(0), num_sequences=np.int32(QUICK))
+
+
+@pytest.mark.parametrize("arguments", [(0,), (2.5,), ("many",), (300_000, 1.0), (300_000, float("nan"))])
+def test_a_total_variation_of_no_sample_is_refused(arguments):
+    with pytest.raises(InputError, match=r"num_sequences|power"):
+        detectable_total_variation(*arguments)

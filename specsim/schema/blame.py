@@ -1,0 +1,52 @@
+"""What a contradiction within a scenario is due to: the file, or the ``--set``, without which it is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from specsim.errors import InputError, Problem
+
+Key = tuple[str, str, str]
+Load = Callable[[Path, Sequence[str]], Any]
+
+
+def blamed(found: Sequence[Problem], overrides: Sequence[str], files: Sequence[Path], load: Load) -> list[Problem]:
+    """The problems, each under the name of what brought it in.
+
+    Args:
+        found: what is wrong under all the overrides, each under the name of the place that its value stands in.
+        overrides: ``path.to.key=value`` assignments.
+        files: of the scenario and of those that it extends, nearest first; what is wrong elsewhere stays there.
+        load: reads a scenario's file under overrides.
+    """
+    names = [str(file) for file in files]
+    if not any(problem.where in names for problem in found):
+        return list(found)
+    alone = [_remaining(load, file, ()) for file in files]
+    rest = [(*overrides[:i], *overrides[i + 1 :]) for i in range(len(overrides))]
+    without = [_remaining(load, files[0], others) for others in rest]
+
+    def cause(problem: Problem) -> str:
+        if problem.where not in names:
+            return problem.where
+        if _key(problem) in alone[0]:  # of the file that says it and those that extend it, the farthest that has it
+            nearest_first = range(names.index(problem.where) + 1)
+            return names[max(i for i in nearest_first if _key(problem) in alone[i])]
+        guilty = [i for i, remaining in enumerate(without) if _key(problem) not in remaining] or range(len(without))
+        return ", ".join(dict.fromkeys(f"--set {overrides[i].partition('=')[0].strip()}" for i in guilty))
+
+    return [Problem(cause(problem), problem.path, problem.value, problem.remedy) for problem in found]
+
+
+def _key(problem: Problem) -> Key:
+    return problem.path, problem.value, problem.remedy
+
+
+def _remaining(load: Load, file: Path, overrides: Sequence[str]) -> set[Key]:
+    try:
+        load(file, overrides)
+    except InputError as error:
+        return {_key(problem) for problem in error.problems}
+    return set()
