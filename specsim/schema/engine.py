@@ -104,7 +104,8 @@ class Engine(Sourced):
     """The same with speculation on, where that changes it."""
     scheduling: Literal["running_first", "prompts_first"] | None = None
     """running_first: requests in service go first, and prompts fill up the step (vLLM, TensorRT-LLM); prompts_first:
-    prompts are computed in steps of their own, before anything is decoded (SGLang unless mixed chunks are on). Left out: running_first."""
+    prompts are computed in steps of their own, before anything is decoded (SGLang unless mixed chunks are on). Left
+    out: running_first."""
     whole_prompts: Flag | None = None
     """Whether a prompt waits until a step can hold it whole, instead of being computed in chunks. Left out: no."""
     block_size: Count | None = None
