@@ -1,5 +1,7 @@
 """A request's luck is its own: it depends neither on who shares the batch nor on the order, slot or time of service."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.shape import chain, tree
 from specsim.drafting.tree_acceptance import TreeAcceptance
+from specsim.engine import run
 from specsim.engine.run import serve_closed_loop
 from specsim.luck import (
     BY_POSITION,
@@ -246,3 +249,14 @@ def test_another_replication_or_seed_has_other_luck(setup, lengths):
     ]
     assert accepted[0] != accepted[1]
     assert accepted[0] != accepted[2]
+
+
+@pytest.mark.parametrize("rule", ["token", "block", "tree with_replacement"])
+def test_how_far_ahead_luck_is_drawn_makes_no_difference(setup, lengths, monkeypatch, rule):
+    pairs, runs = lengths(*[(5 + i, 20 + 3 * i) for i in range(8)]), []
+    for ahead in (1, 7, 256):
+        monkeypatch.setattr(run, "POSITIONS_AHEAD", ahead)
+        runs.append(serve_closed_loop(setup(rule=rule), pairs, 4).rounds)
+    for column in fields(runs[0]):
+        first, *others = (getattr(rounds, column.name).tobytes() for rounds in runs)
+        assert all(other == first for other in others)
