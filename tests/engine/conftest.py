@@ -1,9 +1,11 @@
 """A replica whose costs are plain numbers, so that the engine is tested apart from the cost model."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
@@ -18,12 +20,26 @@ from specsim.engine.setup import RULES, Setup
 from specsim.engine.state import BLOCKS_IN_USE, CHUNKS, DECODES, RUNNING, new_replica, new_requests
 from specsim.engine.trees import verify_trees
 from specsim.luck import luck_key
+from specsim.records import RunRecords
 from specsim.rng import stream
-from specsim.schema.speculation import EagleHead
+from specsim.schema.speculation import DraftModel, EagleHead
 from specsim.workload.lengths import Lengths
 
 MOST_STEPS = 100_000
 EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")
+DRAFT_MODEL = DraftModel(kind="draft_model", model="x")
+ALL_RULES = [
+    "token",
+    "block",
+    "greedy",
+    "token argmax",
+    "block argmax",
+    "tree with_replacement",
+    "tree without_replacement",
+    "tree one_hot",
+    "tree one_hot greedy",
+]
+MOST_NODES = 13
 CHILDREN = ((3,), (2, 1, 0), (1, 1, 2), (1, 0, 1, 1))
 """3, 3, 4 and 3 nodes; wider where better candidates are."""
 
@@ -114,18 +130,19 @@ def lengths() -> Callable[..., Lengths]:
     return from_pairs
 
 
+def ragged(longest: int):
+    """A policy under which request i of the batch drafts (i + step) mod (longest + 1) tokens."""
+
+    def policy(observation, step):
+        step = step or 0
+        return (np.arange(observation.num_decodes) + step) % (longest + 1), step + 1
+
+    return policy
+
+
 @pytest.fixture(scope="session")
 def ragged_policy() -> Callable[..., object]:
-    """Makes a policy under which request i of the batch drafts (i + step) mod (longest + 1) tokens."""
-
-    def up_to(longest: int):
-        def policy(observation, step):
-            step = step or 0
-            return (np.arange(observation.num_decodes) + step) % (longest + 1), step + 1
-
-        return policy
-
-    return up_to
+    return ragged
 
 
 @pytest.fixture
@@ -166,18 +183,76 @@ class Watched(Server):
         super()._price()
 
 
-def watched_run(setup, lengths, arrivals=(), *, concurrency=0, think=None, priority=None):
-    """Serve to the end; returns records and the server that saw it."""
-    number = len(lengths.prompt)
-    waits = np.zeros(number) if think is None else np.array(think)
-    server = Watched(setup, lengths, waits if concurrency else np.zeros(0), priority)
-    server.send(np.zeros(min(concurrency, number)) if concurrency else np.array(arrivals))
-    return server.finish(), server
+class Case(NamedTuple):
+    """A run: of which requests, how, and how they come."""
+
+    lengths: Lengths
+    setup: Setup
+    arrivals: np.ndarray
+    concurrency: int = 0
+    think: np.ndarray = np.zeros(0)
+    priority: np.ndarray | None = None
+
+    def server(self, kind=Server):
+        """A server that knows who comes."""
+        server = kind(self.setup, self.lengths, self.think, self.priority)
+        server.send(np.zeros(min(self.concurrency, len(self.lengths.prompt))) if self.concurrency else self.arrivals)
+        return server
+
+
+@st.composite
+def any_case(draw, make_cost=PlainCost, max_priority=0):
+    """Limits are tight but every request can be served."""
+    pairs = np.array(draw(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 30)), min_size=1, max_size=12)))
+    number, longest, block_size = len(pairs), int(pairs.sum(axis=1).max()), draw(st.sampled_from([1, 4, 16]))
+    rule, conditional = draw(st.sampled_from(ALL_RULES)), draw(st.lists(st.floats(0, 1), max_size=4))
+    blocks = -(-(longest + MOST_NODES) // block_size) + draw(st.integers(0, 3) | st.integers(0, 100))
+    chunked, looks_up = draw(st.booleans()), rule.endswith(("argmax", "one_hot", "greedy")) and draw(st.booleans())
+    shares = st.lists(st.floats(0, 1), min_size=len(conditional), max_size=len(conditional))
+    setup = make_setup(
+        conditional=conditional,
+        policy=ragged(len(conditional)) if draw(st.booleans()) else None,
+        max_num_seqs=draw(st.integers(1, 8)),
+        # whoever lost their place computes again what was put out, in one chunk unless chunks are allowed
+        max_num_batched_tokens=draw(st.integers(1, 64)) + (0 if chunked else longest),
+        kv_tokens=blocks * block_size + draw(st.integers(0, block_size - 1)),
+        block_size=block_size,
+        chunked_prefill=chunked,
+        prefill_first=draw(st.booleans()),
+        decode_only=chunked and draw(st.booleans()),
+        drafter=draw(st.sampled_from([EAGLE3, DRAFT_MODEL])),
+        at_least=sorted(draw(shares), reverse=True) if looks_up else None,
+        rule=rule,
+        seed=draw(st.integers(0, 1000)),
+        cost=make_cost(),
+    )
+    times = st.lists(st.floats(0, 20), min_size=number, max_size=number)
+    lengths, priority = Lengths(*pairs.T), np.array(draw(st.lists(st.integers(0, max_priority), min_size=number, max_size=number)))
+    if draw(st.booleans()):
+        return Case(lengths, setup, np.cumsum(draw(times)), priority=priority)
+    think = np.array(draw(times)) if draw(st.booleans()) else np.zeros(number)
+    return Case(lengths, setup, np.zeros(0), draw(st.integers(1, 10)), think, priority)
 
 
 @pytest.fixture(scope="session")
-def watched() -> Callable[..., tuple[object, Watched]]:
-    return watched_run
+def make_case() -> type[Case]:
+    return Case
+
+
+@pytest.fixture(scope="session")
+def cases() -> Callable[..., st.SearchStrategy[Case]]:
+    return any_case
+
+
+@pytest.fixture(scope="session")
+def watched() -> Callable[[Case], tuple[RunRecords, Watched]]:
+    """Serves a case to its end; returns records and the server that saw it."""
+
+    def run(case):
+        server = case.server(Watched)
+        return server.finish(), server
+
+    return run
 
 
 class Rounds:

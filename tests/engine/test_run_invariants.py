@@ -5,55 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-RULES = [
-    "token",
-    "block",
-    "greedy",
-    "token argmax",
-    "tree with_replacement",
-    "tree without_replacement",
-    "tree one_hot greedy",
-]
-MOST_NODES = 13
 SETTINGS = settings(max_examples=80, deadline=None)
 
 
-@st.composite
-def cases(draw):
-    """Pairs of lengths and keyword arguments of ``setup``; limits are tight but every request can be served."""
-    pairs = draw(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 30)), min_size=1, max_size=12))
-    longest, block_size = max(map(sum, pairs)), draw(st.sampled_from([1, 4, 16]))
-    blocks = -(-(longest + MOST_NODES) // block_size) + draw(st.integers(0, 3) | st.integers(0, 100))
-    chunked = draw(st.booleans())
-    return pairs, {
-        "conditional": draw(st.lists(st.floats(0, 1), max_size=4)),
-        "max_num_seqs": draw(st.integers(1, 8)),
-        # whoever lost their place computes again what was put out, in one chunk unless chunks are allowed
-        "max_num_batched_tokens": draw(st.integers(1, 64)) + (0 if chunked else longest),
-        "kv_tokens": blocks * block_size + draw(st.integers(0, block_size - 1)),
-        "block_size": block_size,
-        "chunked_prefill": chunked,
-        "prefill_first": draw(st.booleans()),
-        "decode_only": chunked and draw(st.booleans()),
-        "rule": draw(st.sampled_from(RULES)),
-        "seed": draw(st.integers(0, 1000)),
-    }
-
-
 @pytest.fixture(scope="session")
-def served(setup, lengths, ragged_policy, watched):
-    """Runs a case with the clients that ``data`` decides; returns records, how they were served and what was seen."""
+def served(cases, watched):
+    """Runs a case that ``data`` decides; returns records, how they were served and what was seen."""
 
-    def run(case, data):
-        pairs, arguments = case
-        policy = ragged_policy(len(arguments["conditional"])) if data.draw(st.booleans(), "ragged") else None
-        how = setup(**arguments, policy=policy)
-        if data.draw(st.booleans(), "open loop"):
-            gaps = data.draw(st.lists(st.floats(0, 20), min_size=len(pairs), max_size=len(pairs)), "gaps")
-            records, seen = watched(how, lengths(*pairs), np.cumsum(gaps))
-        else:
-            records, seen = watched(how, lengths(*pairs), concurrency=data.draw(st.integers(1, 10), "concurrency"))
-        return records, how, seen
+    def run(data):
+        case = data.draw(cases(), "case")
+        return *watched(case), case.setup
 
     return run
 
@@ -74,9 +35,9 @@ def lost_places(seen):
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_every_request_receives_exactly_what_it_asked_for(served, case, data):
-    records, how, seen = served(case, data)
+@given(st.data())
+def test_every_request_receives_exactly_what_it_asked_for(served, data):
+    records, seen, how = served(data)
     rounds, requests = records.rounds, records.requests
     received = np.bincount(rounds.request, rounds.num_emitted, len(requests.finish))
     np.testing.assert_array_equal(received, requests.output_tokens)
@@ -95,9 +56,9 @@ def test_every_request_receives_exactly_what_it_asked_for(served, case, data):
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_time_never_runs_backwards(served, case, data):
-    records, _, _ = served(case, data)
+@given(st.data())
+def test_time_never_runs_backwards(served, data):
+    records, _, _ = served(data)
     requests, steps, rounds = records.requests, records.steps, records.rounds
     assert (requests.arrival <= requests.admitted).all()
     assert (requests.admitted < requests.first_token).all()
@@ -115,9 +76,9 @@ def test_time_never_runs_backwards(served, case, data):
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_no_step_exceeds_a_limit(served, case, data):
-    records, how, _ = served(case, data)
+@given(st.data())
+def test_no_step_exceeds_a_limit(served, data):
+    records, _, how = served(data)
     steps = records.steps
     tokens = tokens_of(steps)
     assert (tokens >= 1).all()
@@ -127,9 +88,9 @@ def test_no_step_exceeds_a_limit(served, case, data):
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_blocks_are_those_that_requests_hold_and_all_come_back(served, case, data):
-    records, how, seen = served(case, data)
+@given(st.data())
+def test_blocks_are_those_that_requests_hold_and_all_come_back(served, data):
+    records, seen, how = served(data)
     in_use, blocks = np.array(seen.in_use), np.array(seen.blocks)
     assert (blocks >= 0).all()
     np.testing.assert_array_equal(blocks.sum(axis=1), in_use)
@@ -158,9 +119,9 @@ def nodes_verified(records):
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_what_a_step_records_is_what_requests_saw(served, case, data):
-    records, _, seen = served(case, data)
+@given(st.data())
+def test_what_a_step_records_is_what_requests_saw(served, data):
+    records, seen, _ = served(data)
     requests, steps, rounds = records.requests, records.steps, records.rounds
     verified, start = ~rounds.from_prompt, steps.start[:, None]
     np.testing.assert_array_equal(steps.num_running, [len(running) for running in seen.running])
@@ -173,9 +134,9 @@ def test_what_a_step_records_is_what_requests_saw(served, case, data):
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_the_server_rests_only_where_nobody_is_left(served, case, data):
-    records, _, _ = served(case, data)
+@given(st.data())
+def test_the_server_rests_only_where_nobody_is_left(served, data):
+    records, _, _ = served(data)
     requests, steps = records.requests, records.steps
     for step in 1 + np.flatnonzero(steps.start[1:] > steps.end[:-1]):
         assert steps.start[step] in requests.arrival
@@ -183,9 +144,9 @@ def test_the_server_rests_only_where_nobody_is_left(served, case, data):
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_those_in_service_are_those_who_came_first(served, case, data):
-    records, _, seen = served(case, data)
+@given(st.data())
+def test_those_in_service_are_those_who_came_first(served, data):
+    records, seen, _ = served(data)
     requests, steps = records.requests, records.steps
     assert (np.diff(requests.arrival) >= 0).all()
     assert (np.diff(requests.admitted) >= 0).all()
@@ -195,9 +156,9 @@ def test_those_in_service_are_those_who_came_first(served, case, data):
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_requests_are_admitted_as_soon_as_a_limit_allows(served, case, data):
-    records, how, seen = served(case, data)
+@given(st.data())
+def test_requests_are_admitted_as_soon_as_a_limit_allows(served, data):
+    records, seen, how = served(data)
     requests, steps, lost = records.requests, records.steps, lost_places(seen)
     spare = how.max_num_batched_tokens - tokens_of(steps)
     for step in np.flatnonzero((steps.num_waiting > 0) & ~lost):
@@ -219,9 +180,9 @@ def test_requests_are_admitted_as_soon_as_a_limit_allows(served, case, data):
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_prompts_and_decodes_share_steps_unless_prompts_come_first(served, case, data):
-    records, how, seen = served(case, data)
+@given(st.data())
+def test_prompts_and_decodes_share_steps_unless_prompts_come_first(served, data):
+    records, seen, how = served(data)
     steps = records.steps
     spare = tokens_of(steps) < how.max_num_batched_tokens
     for step, running in enumerate(seen.running):
@@ -241,11 +202,11 @@ def test_prompts_and_decodes_share_steps_unless_prompts_come_first(served, case,
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_when_the_budget_is_short_whole_drafts_come_before_cut_ones(served, case, data):
-    records, how, _ = served(case, data)
+@given(st.data())
+def test_when_the_budget_is_short_whole_drafts_come_before_cut_ones(served, data):
+    records, _, how = served(data)
     rounds = records.rounds
-    if callable(how.policy):
+    if callable(how.policy) or how.share_at_least is not None:
         return
     for step in np.flatnonzero(records.steps.num_decodes):
         verified = (rounds.step == step) & ~rounds.from_prompt
