@@ -25,6 +25,7 @@ from specsim.engine.state import (
     VERIFIED,
     WAITING,
     Floats,
+    Ints,
     new_replica,
     new_requests,
 )
@@ -69,13 +70,15 @@ class Server:
         setup: how it serves.
         lengths: of the requests.
         think: as in ``Serving``.
+        priority: class of each request, from 0, the first to be served [N]; one class by default.
     """
 
-    def __init__(self, setup: Setup, lengths: Lengths, think: Floats) -> None:
+    def __init__(self, setup: Setup, lengths: Lengths, think: Floats, priority: Ints | None = None) -> None:
         number, shape = len(lengths.prompt), setup.shape
         num_slots = min(setup.max_num_seqs, number)
         zeros = np.zeros(number, np.int64)
-        self.requests = new_requests(lengths.prompt, lengths.output, priority=zeros, domain=zeros)
+        priority = zeros if priority is None else priority
+        self.requests = new_requests(lengths.prompt, lengths.output, priority, domain=zeros)
         rows = min(setup.max_num_batched_tokens, 8192)
         self._setup, self._serving = setup, serving_of(setup, lengths, think, rows)
         positions = min(int(lengths.output.max()), POSITIONS_AHEAD) + shape.num_levels
@@ -83,10 +86,10 @@ class Server:
         self.replica = new_replica(
             number,
             num_slots,
-            num_priorities=1,
+            num_priorities=1 + int(priority.max()),
             num_passes=1 + most_passes(self._serving.drafter, shape.num_levels),
             num_positions=positions,
-            columns=(shape.width if setup.rule == "tree" else 1, by_round),
+            columns=(max(shape.width, 1), by_round),
             memory=np.zeros(1) if callable(setup.policy) else first_memory(setup.policy),
         )
         rounds = max(LOG_ROUNDS, num_slots)

@@ -1,24 +1,45 @@
 """A replica whose costs are plain numbers, so that the engine is tested apart from the cost model."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.shape import chain, tree
 from specsim.drafting.tree_acceptance import TreeAcceptance
-from specsim.engine.lookups import Lookups
-from specsim.engine.replica import Serving
-from specsim.engine.speculator import Speculator
-from specsim.engine.tree_speculator import TreeSpeculator
-from specsim.policies.static import Static
+from specsim.engine import run
+from specsim.engine.advance import advance
+from specsim.engine.chains import verify_chains
+from specsim.engine.places import look_ahead
+from specsim.engine.run import Server
+from specsim.engine.setup import RULES, Setup
+from specsim.engine.state import BLOCKS_IN_USE, CHUNKS, DECODES, RUNNING, new_replica, new_requests
+from specsim.engine.trees import verify_trees
+from specsim.luck import luck_key
+from specsim.records import RunRecords
 from specsim.rng import stream
-from specsim.schema.speculation import EagleHead
+from specsim.schema.speculation import DraftModel, EagleHead
 from specsim.workload.lengths import Lengths
 
+MOST_STEPS = 100_000
 EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")
+DRAFT_MODEL = DraftModel(kind="draft_model", model="x")
+ALL_RULES = [
+    "token",
+    "block",
+    "greedy",
+    "token argmax",
+    "block argmax",
+    "tree with_replacement",
+    "tree without_replacement",
+    "tree one_hot",
+    "tree one_hot greedy",
+]
+MOST_NODES = 13
 CHILDREN = ((3,), (2, 1, 0), (1, 1, 2), (1, 0, 1, 1))
 """3, 3, 4 and 3 nodes; wider where better candidates are."""
 
@@ -46,62 +67,51 @@ class ConstantCost:
         return StepTime(self.seconds, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def make_speculator(shape, conditional, rule, **streams):
+def make_source(shape, conditional, rule, rng):
     """Of a chain's rule, such as 'token' or 'token argmax', or of 'tree' and its siblings, such as 'tree one_hot'."""
-    rng = stream(streams["seed"], "distributions")
     if not rule.startswith("tree"):
-        rule, *argmax = rule.split()
-        source = PositionAcceptance(conditional, 8, rng, sampled=not argmax)
-        return Speculator(source, rule=rule, max_draft_tokens=shape.num_levels, **streams)
+        return PositionAcceptance(conditional, 8, rng, sampled="argmax" not in rule)
     siblings = rule.split()[1]
-    source = TreeAcceptance(conditional, shape, siblings=siblings, greedy="greedy" in rule, vocabulary=8, rng=rng)
-    return TreeSpeculator(source, shape, **streams)
+    return TreeAcceptance(conditional, shape, siblings=siblings, greedy="greedy" in rule, vocabulary=8, rng=rng)
 
 
-def make_serving(
-    lengths: Lengths,
+def make_setup(
     *,
     conditional=(0.7, 0.7, 0.7),
     policy=None,
     max_num_seqs=8,
-    max_num_batched_tokens=256,
-    kv_tokens=1_000_000,
-    decode_only=False,
     drafter=EAGLE3,
     at_least=None,
     rule="token",
     children=CHILDREN,
     seed=1,
-    replication=0,
     cost=None,
-) -> Serving:
+    **stated,
+) -> Setup:
     """How a replica serves; drafts are as long as the profile unless a policy says otherwise.
 
     With at_least they are looked up, and that is the share of lookups that yield at least 1, 2, .. of them.
     """
     longest = len(conditional)
     shape = tree(children[:longest]) if rule.startswith("tree") else chain(longest)
-    streams = {"seed": seed, "replication": replication, "num_slots": min(max_num_seqs, len(lengths.prompt))}
-    num_positions = int(lengths.output.max())
-    speculator = make_speculator(shape, conditional, rule, **streams, num_positions=num_positions + longest)
-    lookups = None if at_least is None else Lookups(np.array(at_least), **streams, num_positions=num_positions)
-    return Serving(
+    limits = {"max_num_batched_tokens": 256, "kv_tokens": 1_000_000, "decode_only": False, "replication": 0}
+    return Setup(
         max_num_seqs=max_num_seqs,
-        max_num_batched_tokens=max_num_batched_tokens,
-        kv_tokens=kv_tokens,
-        decode_only=decode_only,
         cost=cost or PlainCost(),
-        drafter=drafter if longest and lookups is None else None,
-        lookups=lookups,
-        policy=policy or Static(longest),
+        drafter=drafter if longest and at_least is None else None,
+        share_at_least=None if at_least is None else np.array(at_least),
+        policy=np.full(max_num_seqs + 1, longest) if policy is None else policy,
         shape=shape,
-        speculator=speculator,
+        source=make_source(shape, conditional, rule, stream(seed, "distributions")),
+        rule=rule.split()[0],
+        seed=seed,
+        **limits | stated,
     )
 
 
 @pytest.fixture(scope="session")
-def serving() -> Callable[..., Serving]:
-    return make_serving
+def setup() -> Callable[..., Setup]:
+    return make_setup
 
 
 @pytest.fixture(scope="session")
@@ -120,15 +130,169 @@ def lengths() -> Callable[..., Lengths]:
     return from_pairs
 
 
+def ragged(longest: int):
+    """A policy under which request i of the batch drafts (i + step) mod (longest + 1) tokens."""
+
+    def policy(observation, step):
+        step = step or 0
+        return (np.arange(observation.num_decodes) + step) % (longest + 1), step + 1
+
+    return policy
+
+
 @pytest.fixture(scope="session")
 def ragged_policy() -> Callable[..., object]:
-    """Makes a policy under which request i of the batch drafts (i + step) mod (longest + 1) tokens."""
+    return ragged
 
-    def up_to(longest: int):
-        def policy(observation, step):
-            step = step or 0
-            return (np.arange(observation.num_decodes) + step) % (longest + 1), step + 1
 
-        return policy
+@pytest.fixture
+def plain(monkeypatch) -> None:
+    """Servers run ``advance`` as it stands, even where it could be compiled."""
+    monkeypatch.setattr(run, "advance_function", lambda: advance)
 
-    return up_to
+
+class Watched(Server):
+    """A server that notes, before each step runs, who is where and holds what; needs a cost that prices outside.
+
+    Attributes:
+        blocks: held by each request, step by step.
+        in_use: as the replica counts them.
+        running: who is in service, in order.
+        left: of each request.
+        emitted, preempted: of each request.
+        decodes, chunks: of the step; chunks are pairs of a request and tokens.
+    """
+
+    def __init__(self, *arguments, **named):
+        super().__init__(*arguments, **named)
+        self.blocks, self.in_use, self.running, self.left = [], [], [], []
+        self.emitted, self.preempted, self.decodes, self.chunks = [], [], [], []
+
+    def _price(self):
+        assert len(self.in_use) < MOST_STEPS, "no end in sight"
+        count, seats, requests = self.replica.number, self.replica.seats, self.requests
+        self.blocks.append(requests.blocks.copy())
+        self.in_use.append(int(count[BLOCKS_IN_USE]))
+        self.running.append(seats.running[: count[RUNNING]].tolist())
+        self.left.append(requests.left.copy())
+        self.emitted.append(requests.emitted.copy())
+        self.preempted.append(requests.preempted.copy())
+        self.decodes.append(seats.decodes[: count[DECODES]].tolist())
+        chunks = seats.chunks[: count[CHUNKS]].tolist(), seats.chunk_tokens[: count[CHUNKS]].tolist()
+        self.chunks.append(list(zip(*chunks, strict=True)))
+        super()._price()
+
+
+class Case(NamedTuple):
+    """A run: of which requests, how, and how they come."""
+
+    lengths: Lengths
+    setup: Setup
+    arrivals: np.ndarray
+    concurrency: int = 0
+    think: np.ndarray = np.zeros(0)
+    priority: np.ndarray | None = None
+
+    def server(self, kind=Server):
+        """A server that knows who comes."""
+        server = kind(self.setup, self.lengths, self.think, self.priority)
+        server.send(np.zeros(min(self.concurrency, len(self.lengths.prompt))) if self.concurrency else self.arrivals)
+        return server
+
+
+@st.composite
+def any_case(draw, make_cost=PlainCost, max_priority=0):
+    """Limits are tight but every request can be served."""
+    pairs = np.array(draw(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 30)), min_size=1, max_size=12)))
+    number, longest, block_size = len(pairs), int(pairs.sum(axis=1).max()), draw(st.sampled_from([1, 4, 16]))
+    rule, conditional = draw(st.sampled_from(ALL_RULES)), draw(st.lists(st.floats(0, 1), max_size=4))
+    blocks = -(-(longest + MOST_NODES) // block_size) + draw(st.integers(0, 3) | st.integers(0, 100))
+    chunked, looks_up = draw(st.booleans()), rule.endswith(("argmax", "one_hot", "greedy")) and draw(st.booleans())
+    shares = st.lists(st.floats(0, 1), min_size=len(conditional), max_size=len(conditional))
+    setup = make_setup(
+        conditional=conditional,
+        policy=ragged(len(conditional)) if draw(st.booleans()) else None,
+        max_num_seqs=draw(st.integers(1, 8)),
+        # whoever lost their place computes again what was put out, in one chunk unless chunks are allowed
+        max_num_batched_tokens=draw(st.integers(1, 64)) + (0 if chunked else longest),
+        kv_tokens=blocks * block_size + draw(st.integers(0, block_size - 1)),
+        block_size=block_size,
+        chunked_prefill=chunked,
+        prefill_first=draw(st.booleans()),
+        decode_only=chunked and draw(st.booleans()),
+        drafter=draw(st.sampled_from([EAGLE3, DRAFT_MODEL])),
+        at_least=sorted(draw(shares), reverse=True) if looks_up else None,
+        rule=rule,
+        seed=draw(st.integers(0, 1000)),
+        cost=make_cost(),
+    )
+    times = st.lists(st.floats(0, 20), min_size=number, max_size=number)
+    lengths, priority = Lengths(*pairs.T), np.array(draw(st.lists(st.integers(0, max_priority), min_size=number, max_size=number)))
+    if draw(st.booleans()):
+        return Case(lengths, setup, np.cumsum(draw(times)), priority=priority)
+    think = np.array(draw(times)) if draw(st.booleans()) else np.zeros(number)
+    return Case(lengths, setup, np.zeros(0), draw(st.integers(1, 10)), think, priority)
+
+
+@pytest.fixture(scope="session")
+def make_case() -> type[Case]:
+    return Case
+
+
+@pytest.fixture(scope="session")
+def cases() -> Callable[..., st.SearchStrategy[Case]]:
+    return any_case
+
+
+@pytest.fixture(scope="session")
+def watched() -> Callable[[Case], tuple[RunRecords, Watched]]:
+    """Serves a case to its end; returns records and the server that saw it."""
+
+    def run(case):
+        server = case.server(Watched)
+        return server.finish(), server
+
+    return run
+
+
+class Rounds:
+    """Rounds at places of one's choice: which request, at which output position, with how many drafts.
+
+    Args:
+        num_slots: most requests admitted at once.
+        source, shape, rule: what drafts and judges.
+        num_positions: of which uniforms are drawn.
+        replication: of the luck.
+    """
+
+    def __init__(self, num_slots, source, shape, rule, num_positions, replication=0):
+        columns = max(shape.width, 1), shape.num_levels if rule == "block" else 0
+        many, zeros = 64, np.zeros(64, np.int64)
+        self._replica = new_replica(many, num_slots, 1, 1, num_positions, columns)
+        self._requests = new_requests(zeros, zeros, zeros, zeros)
+        self._key, self._free = luck_key(1, replication), list(range(num_slots))
+        self._how = source, shape, rule
+
+    def admit(self, request):
+        self._requests.slot[request], self._requests.emitted[request] = self._free.pop(0), 0
+        look_ahead(self._replica, self._requests, self._key, request)
+
+    def release(self, request):
+        self._free.append(int(self._requests.slot[request]))
+
+    def verify(self, requests, positions, num_draft):
+        """Tokens per round, and whether a draft was accepted that the drafter has not computed."""
+        batch, (source, shape, rule), seats = len(requests), self._how, self._replica.seats
+        self._requests.emitted[requests] = positions
+        self._replica.number[DECODES] = batch
+        seats.decodes[:batch], seats.num_draft[:batch] = requests, num_draft
+        if rule == "tree":
+            verify_trees(self._replica, self._requests, source, shape)
+        else:
+            verify_chains(self._replica, self._requests, source.rows, RULES[rule])
+        return seats.num_out[:batch].copy(), seats.last_is_new[:batch].copy()
+
+
+@pytest.fixture(scope="session")
+def rounds_at() -> type[Rounds]:
+    return Rounds

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from specsim.analysis.acceptance import acceptance
-from specsim.engine.lookups import Lookups
+from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.shape import chain
 from specsim.engine.run import serve_closed_loop
-from specsim.engine.scheduler import fit_decodes
-from specsim.rng import lookup_uniforms, request_uniforms
+from specsim.rng import stream
 
 CONDITIONAL = (0.8, 0.6, 0.7)
 EVERY, NONE, HALF, RAGGED = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.6, 0.4, 0.2)
@@ -17,12 +17,12 @@ RULES = ["token argmax", "block argmax", "greedy", "tree one_hot"]
 
 
 @pytest.fixture(scope="module")
-def run(serving, lengths):
+def run(setup, lengths):
     """Serve so many requests of 5 tokens in and so many out; returns the records and what was priced."""
 
     def served(at_least, *, rule="token argmax", requests=40, output=120, concurrency=8, conditional=CONDITIONAL):
         pairs = lengths(*[(5, output)] * requests)
-        how = serving(pairs, conditional=conditional, rule=rule, at_least=at_least, drafter=None)
+        how = setup(conditional=conditional, rule=rule, at_least=at_least, drafter=None)
         return serve_closed_loop(how, pairs, concurrency), how.cost
 
     return served
@@ -53,9 +53,7 @@ def test_where_every_lookup_finds_a_draft_nothing_changes(run, rule):
 def test_where_no_lookup_finds_a_draft_only_looking_is_left_of_speculation(run, rule):
     looking, cost = run(NONE, rule=rule)
     plain, without = run(None, rule=rule, conditional=())
-    # slots for drafts are reserved all the same, since one may be found
-    reserved = dataclasses.replace(looking.steps, kv_tokens=plain.steps.kv_tokens)
-    assert same(dataclasses.replace(looking, steps=reserved), plain)
+    assert same(looking, plain)
     assert cost.asked == without.asked
     assert cost.lookups == looking.steps.num_decodes.tolist()
     assert without.lookups == [0] * len(without.lookups)
@@ -78,18 +76,19 @@ def test_a_request_receives_the_same_alone_and_in_any_batch(run, at_least, rule)
 
 
 @pytest.mark.parametrize("rule", ["token argmax", "block argmax", "greedy"])
-def test_what_is_found_is_accepted_with_the_luck_of_its_position(run, serving, lengths, rule):
+def test_what_is_found_is_accepted_with_the_luck_of_its_position(run, rounds_at, rule):
     """Rounds of a run with lookups against the verifier asked anew at the same places."""
     records, _ = run(RAGGED, rule=rule)
-    pairs = lengths(*[(5, 120)] * 40)
-    speculator = serving(pairs, conditional=CONDITIONAL, rule=rule, max_num_seqs=40).speculator
+    source = PositionAcceptance(CONDITIONAL, 8, stream(1, "distributions"), sampled="argmax" not in rule)
+    again = rounds_at(40, source, chain(3), rule.split()[0], num_positions=130)
     for request in range(40):
-        speculator.admit(request)
+        again.admit(request)
         num_draft, accepted, emitted = (np.array(column) for column in rounds_of(records, request))
         starts = np.cumsum(emitted) - emitted
-        requests = np.full(len(starts) - 1, request)
-        again = speculator.verify(requests, starts[1:], num_draft[1:])  # the first token comes with the prompt
-        assert (again.num_out - 1).tolist() == accepted[1:].tolist()
+        for start, drafts, expected in zip(starts[1:], num_draft[1:], accepted[1:], strict=True):
+            # the first token comes with the prompt
+            num_out, _ = again.verify([request], start, [drafts])
+            assert num_out[0] - 1 == expected
 
 
 @pytest.mark.parametrize("rule", ["token argmax", "greedy"])
@@ -113,24 +112,20 @@ def test_finding_knows_nothing_of_acceptance(run):
     accepted = [rounds.num_accepted[rounds.num_draft == drafts] > 0 for drafts in (1, 2, 3)]
     for passed in accepted:
         assert abs(passed.mean() - CONDITIONAL[0]) < 4 * np.sqrt(CONDITIONAL[0] * (1 - CONDITIONAL[0]) / passed.size)
-    positions = 40_000
-    table, found = request_uniforms(1, 0, 3, positions), lookup_uniforms(1, 0, 3, positions)
-    for lane in table.T:
-        assert abs(np.corrcoef(lane, found)[0, 1]) < 4 / np.sqrt(positions)
 
 
-def test_a_longer_table_of_lookups_begins_with_the_shorter_one():
-    np.testing.assert_array_equal(lookup_uniforms(1, 2, 3, 50)[:20], lookup_uniforms(1, 2, 3, 20))
-
-
-def test_what_was_not_found_takes_none_of_the_budget():
-    """Four requests, K = 3, a budget of 10: two rows without drafts leave room for two with all of theirs."""
-    lookups = Lookups(np.array(HALF), seed=1, replication=0, num_slots=200, num_positions=1)
-    requests = np.arange(200)
-    for request in requests:
-        lookups.admit(request)
-    found = lookups.found(requests, np.zeros(200, dtype=np.int64), np.full(200, 3))
-    picked = np.concatenate((requests[found == 0][:2], requests[found == 3][:2]))
-    drafts = lookups.found(picked, np.zeros(4, dtype=np.int64), np.full(4, 3))
-    assert fit_decodes(picked, drafts, 10, np.arange(4)).num_draft.tolist() == [0, 0, 3, 3]
-    assert fit_decodes(picked, drafts, 9, np.arange(4)).num_draft.tolist() == [0, 0, 3, 2]
+def test_what_was_not_found_takes_none_of_the_budget(setup, lengths):
+    """Drafts are cut to what the budget leaves; requests whose look-up failed leave theirs to the others."""
+    pairs = lengths(*[(5, 120)] * 8)
+    how = setup(conditional=CONDITIONAL, rule="token argmax", at_least=HALF, max_num_batched_tokens=20, decode_only=True)
+    records = serve_closed_loop(how, pairs, 8)
+    steps, rounds = records.steps, records.rounds
+    cut, spare = np.zeros((2, len(steps.start)), dtype=bool)
+    cut[rounds.step[(rounds.num_draft > 0) & (rounds.num_draft < 3)]] = True  # of HALF, drafts are found whole or not
+    spare[steps.num_decodes + steps.num_draft_tokens < 20] = True
+    assert not (cut & spare).any()
+    assert cut.any()
+    # all eight would need 32: those who found nothing made room
+    whole = np.bincount(rounds.step[rounds.num_draft == 3], minlength=len(steps.start))
+    full = (steps.num_decodes == 8) & (whole == 4)
+    assert full.any()

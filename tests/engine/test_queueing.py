@@ -18,10 +18,10 @@ NUM_REQUESTS = 4000
 
 
 @pytest.fixture(scope="module")
-def waits(serving, lengths, constant_cost):
+def waits(setup, lengths, constant_cost):
     def run(arrivals):
         requests = lengths(*[(PROMPT, OUTPUT)] * len(arrivals))
-        how = serving(requests, conditional=(), max_num_seqs=1, cost=constant_cost(STEP))
+        how = setup(conditional=(), max_num_seqs=1, cost=constant_cost(STEP))
         records = serve_open_loop(how, requests, arrivals).requests
         np.testing.assert_allclose(records.finish - records.admitted, SERVICE, atol=1e-9)
         return records.admitted - records.arrival

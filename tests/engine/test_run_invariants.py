@@ -5,68 +5,43 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specsim.engine.run import serve_closed_loop, serve_open_loop
-from specsim.policies.static import Static
-
-RULES = [
-    "token",
-    "block",
-    "greedy",
-    "token argmax",
-    "tree with_replacement",
-    "tree without_replacement",
-    "tree one_hot greedy",
-]
-MOST_NODES = 13
-SETTINGS = settings(max_examples=150, deadline=None)
-
-
-@st.composite
-def cases(draw):
-    """Pairs of lengths and keyword arguments of ``serving``; limits are tight but every request can be served."""
-    pairs = draw(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 12)), min_size=1, max_size=12))
-    conditional = draw(st.lists(st.floats(0, 1), max_size=4))
-    longest = max(prompt + output for prompt, output in pairs) + MOST_NODES
-    return pairs, {
-        "conditional": conditional,
-        "max_num_seqs": draw(st.integers(1, 8)),
-        "max_num_batched_tokens": draw(st.integers(1, 64)),
-        "kv_tokens": longest + draw(st.integers(0, 100)),
-        "decode_only": draw(st.booleans()),
-        "rule": draw(st.sampled_from(RULES)),
-        "seed": draw(st.integers(0, 1000)),
-    }
+SETTINGS = settings(max_examples=80, deadline=None)
 
 
 @pytest.fixture(scope="session")
-def served(serving, lengths, ragged_policy):
-    """Runs a case with the clients that ``data`` decides; returns records and how they were served."""
+def served(cases, watched):
+    """Runs a case that ``data`` decides; returns records, how they were served and what was seen."""
 
-    def run(case, data):
-        pairs, arguments = case
-        policy = ragged_policy(len(arguments["conditional"])) if data.draw(st.booleans(), "ragged") else None
-        how = serving(lengths(*pairs), **arguments, policy=policy)
-        if data.draw(st.booleans(), "open loop"):
-            gaps = data.draw(st.lists(st.floats(0, 20), min_size=len(pairs), max_size=len(pairs)), "gaps")
-            return serve_open_loop(how, lengths(*pairs), np.cumsum(gaps)), how
-        return serve_closed_loop(how, lengths(*pairs), data.draw(st.integers(1, 10), "concurrency")), how
+    def run(data):
+        case = data.draw(cases(), "case")
+        return *watched(case), case.setup
 
     return run
 
 
-def running(records):
-    """[steps, requests] True where a request was admitted and not finished when the step began."""
-    start, requests = records.steps.start[:, None], records.requests
-    return (requests.admitted <= start) & (start < requests.finish)
+def tokens_of(steps):
+    return steps.num_decodes + steps.num_draft_tokens + steps.num_prompt_tokens
+
+
+def held(how, tokens):
+    """Blocks that so many tokens take."""
+    return -(-tokens // how.block_size)
+
+
+def lost_places(seen):
+    """Whether somebody lost their place, step by step."""
+    counts = [0, *(preempted.sum() for preempted in seen.preempted)]
+    return np.diff(counts) > 0
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_every_request_receives_exactly_what_it_asked_for(served, case, data):
-    records, how = served(case, data)
+@given(st.data())
+def test_every_request_receives_exactly_what_it_asked_for(served, data):
+    records, seen, how = served(data)
     rounds, requests = records.rounds, records.requests
     received = np.bincount(rounds.request, rounds.num_emitted, len(requests.finish))
     np.testing.assert_array_equal(received, requests.output_tokens)
+    np.testing.assert_array_equal(seen.requests.emitted, requests.output_tokens)
     assert (rounds.num_emitted >= 1).all()
     assert (rounds.num_accepted <= rounds.num_draft).all()
     # a round is cut short by the end of the output only, so only as a request's last
@@ -74,17 +49,16 @@ def test_every_request_receives_exactly_what_it_asked_for(served, case, data):
     last = records.steps.end[rounds.step] == requests.finish[rounds.request]
     assert (last | ~cut).all()
     assert (rounds.num_emitted <= rounds.num_accepted + 1).all()
-    # the first token comes from the prompt's last chunk, unless prompts are already in the cache
+    # a token comes from the last chunk of a prompt, and from that of all tokens so far after a place was lost
     first_rounds = np.bincount(rounds.request[rounds.from_prompt], minlength=len(requests.finish))
-    assert (first_rounds == (0 if how.decode_only else 1)).all()
-    prompts = 0 if how.decode_only else requests.prompt_tokens.sum()
-    assert records.steps.num_prompt_tokens.sum() == prompts
+    assert (first_rounds >= (0 if how.decode_only else 1)).all()
+    assert (first_rounds <= (0 if how.decode_only else 1) + seen.requests.preempted).all()
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_time_never_runs_backwards(served, case, data):
-    records, _ = served(case, data)
+@given(st.data())
+def test_time_never_runs_backwards(served, data):
+    records, _, _ = served(data)
     requests, steps, rounds = records.requests, records.steps, records.rounds
     assert (requests.arrival <= requests.admitted).all()
     assert (requests.admitted < requests.first_token).all()
@@ -102,11 +76,11 @@ def test_time_never_runs_backwards(served, case, data):
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_no_step_exceeds_a_limit(served, case, data):
-    records, how = served(case, data)
+@given(st.data())
+def test_no_step_exceeds_a_limit(served, data):
+    records, _, how = served(data)
     steps = records.steps
-    tokens = steps.num_decodes + steps.num_draft_tokens + steps.num_prompt_tokens
+    tokens = tokens_of(steps)
     assert (tokens >= 1).all()
     assert (tokens <= how.max_num_batched_tokens).all()
     assert (steps.num_running <= how.max_num_seqs).all()
@@ -114,67 +88,129 @@ def test_no_step_exceeds_a_limit(served, case, data):
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_what_a_step_records_is_what_requests_saw(served, case, data):
-    records, how = served(case, data)
-    requests, steps, rounds = records.requests, records.steps, records.rounds
-    present = running(records)
-    reserved = requests.prompt_tokens + requests.output_tokens + how.shape.max_nodes
-    np.testing.assert_array_equal(steps.num_running, present.sum(axis=1))
-    np.testing.assert_array_equal(steps.kv_tokens, present @ reserved)
-    verified, start = ~rounds.from_prompt, steps.start[:, None]
-    np.testing.assert_array_equal(steps.num_decodes, np.bincount(rounds.step[verified], minlength=len(start)))
-    drafted = np.bincount(rounds.step, rounds.num_nodes, minlength=len(start))
-    np.testing.assert_array_equal(steps.num_draft_tokens, drafted)
-    # a request that arrives at the very instant a step begins may be just in time or just too late
-    not_admitted = requests.admitted > start
-    assert (steps.num_waiting >= (not_admitted & (requests.arrival < start)).sum(axis=1)).all()
-    assert (steps.num_waiting <= (not_admitted & (requests.arrival <= start)).sum(axis=1)).all()
+@given(st.data())
+def test_blocks_are_those_that_requests_hold_and_all_come_back(served, data):
+    records, seen, how = served(data)
+    in_use, blocks = np.array(seen.in_use), np.array(seen.blocks)
+    assert (blocks >= 0).all()
+    np.testing.assert_array_equal(blocks.sum(axis=1), in_use)
+    np.testing.assert_array_equal(records.steps.kv_tokens, in_use * how.block_size)
+    known = records.requests.prompt_tokens + np.array(seen.emitted)
+    drafts = {(step, request): nodes for step, request, nodes in nodes_verified(records)}
+    for step, running in enumerate(seen.running):
+        outside = np.delete(blocks[step], running)
+        assert (outside == 0).all()
+        for request in running:
+            assert blocks[step, request] <= held(how, known[step, request] + how.shape.max_nodes)
+        for request in seen.decodes[step]:  # all of its context but the newest token is in the cache already
+            assert blocks[step, request] >= held(how, known[step, request] + drafts[step, request])
+        for request, tokens in seen.chunks[step]:
+            computed = known[step, request] - seen.left[step][request] + tokens
+            assert blocks[step, request] >= held(how, computed)
+    assert seen.requests.blocks.sum() == 0
+    assert (seen.requests.slot == -1).all()
+    assert sorted(seen.replica.seats.free_slots) == list(range(len(seen.replica.seats)))
+
+
+def nodes_verified(records):
+    rounds = records.rounds
+    columns = (column[~rounds.from_prompt].tolist() for column in (rounds.step, rounds.request, rounds.num_nodes))
+    return zip(*columns, strict=True)
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_requests_are_admitted_in_order_of_arrival_and_as_soon_as_a_limit_allows(served, case, data):
-    records, how = served(case, data)
+@given(st.data())
+def test_what_a_step_records_is_what_requests_saw(served, data):
+    records, seen, _ = served(data)
+    requests, steps, rounds = records.requests, records.steps, records.rounds
+    verified, start = ~rounds.from_prompt, steps.start[:, None]
+    np.testing.assert_array_equal(steps.num_running, [len(running) for running in seen.running])
+    np.testing.assert_array_equal(steps.num_decodes, np.bincount(rounds.step[verified], minlength=len(start)))
+    drafted = np.bincount(rounds.step, rounds.num_nodes, minlength=len(start))
+    np.testing.assert_array_equal(steps.num_draft_tokens, drafted)
+    np.testing.assert_array_equal(steps.num_prompt_tokens, [sum(t for _, t in chunks) for chunks in seen.chunks])
+    present = (requests.arrival <= start) & (start < requests.finish)
+    np.testing.assert_array_equal(steps.num_running + steps.num_waiting, present.sum(axis=1))
+
+
+@SETTINGS
+@given(st.data())
+def test_the_server_rests_only_where_nobody_is_left(served, data):
+    records, _, _ = served(data)
+    requests, steps = records.requests, records.steps
+    for step in 1 + np.flatnonzero(steps.start[1:] > steps.end[:-1]):
+        assert steps.start[step] in requests.arrival
+        assert (requests.finish[requests.arrival < steps.start[step]] <= steps.end[step - 1]).all()
+
+
+@SETTINGS
+@given(st.data())
+def test_those_in_service_are_those_who_came_first(served, data):
+    records, seen, _ = served(data)
     requests, steps = records.requests, records.steps
     assert (np.diff(requests.arrival) >= 0).all()
     assert (np.diff(requests.admitted) >= 0).all()
-    tokens = steps.num_decodes + steps.num_draft_tokens + steps.num_prompt_tokens
-    reserved = requests.prompt_tokens + requests.output_tokens + how.shape.max_nodes
-    for step in np.flatnonzero(steps.num_waiting):
-        head = int((requests.admitted <= steps.start[step]).sum())
+    for start, running in zip(steps.start, seen.running, strict=True):
+        unfinished = np.flatnonzero((requests.arrival <= start) & (start < requests.finish))
+        assert running == unfinished[: len(running)].tolist()
+
+
+@SETTINGS
+@given(st.data())
+def test_requests_are_admitted_as_soon_as_a_limit_allows(served, data):
+    records, seen, how = served(data)
+    requests, steps, lost = records.requests, records.steps, lost_places(seen)
+    spare = how.max_num_batched_tokens - tokens_of(steps)
+    for step in np.flatnonzero((steps.num_waiting > 0) & ~lost):
+        unfinished = np.flatnonzero(steps.start[step] < requests.finish)
+        head = unfinished[steps.num_running[step]]
+        left, known = seen.left[step][head], requests.prompt_tokens[head] + seen.emitted[step][head]
+        if how.decode_only:
+            needed = known + how.shape.max_nodes
+            spare[step] = how.max_num_batched_tokens - steps.num_running[step]
+        else:
+            needed = min(left, spare[step]) if how.chunked_prefill else left
         assert (
             steps.num_running[step] == how.max_num_seqs
-            or tokens[step] == how.max_num_batched_tokens
-            or steps.kv_tokens[step] + reserved[head] > how.kv_tokens
+            or spare[step] <= 0
+            or (not how.chunked_prefill and left > spare[step])
+            or seen.in_use[step] + held(how, needed) > how.kv_tokens // how.block_size
+            or (how.prefill_first and not seen.chunks[step])  # then it was the budget before decodes that was short
         )
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_every_request_past_its_prompt_moves_unless_the_budget_is_spent(served, case, data):
-    records, how = served(case, data)
-    requests, steps = records.requests, records.steps
-    present, start = running(records), steps.start[:, None]
-    decoding = present if how.decode_only else present & (requests.first_token <= start)
-    tokens = steps.num_decodes + steps.num_draft_tokens + steps.num_prompt_tokens
-    spare = tokens < how.max_num_batched_tokens
-    np.testing.assert_array_equal(steps.num_decodes[spare], decoding.sum(axis=1)[spare])
+@given(st.data())
+def test_prompts_and_decodes_share_steps_unless_prompts_come_first(served, data):
+    records, seen, how = served(data)
+    steps = records.steps
+    spare = tokens_of(steps) < how.max_num_batched_tokens
+    for step, running in enumerate(seen.running):
+        decodes, chunks = seen.decodes[step], [request for request, _ in seen.chunks[step]]
+        left = seen.left[step]
+        if how.prefill_first:
+            assert not (decodes and chunks)
+            running = [request for request in running if (left[request] > 0) == bool(chunks)]
+        served_now = sorted(decodes + chunks)
+        # in order of arrival, and everybody unless the budget is spent
+        assert served_now == running[: len(served_now)]
+        assert not spare[step] or served_now == running
+        assert decodes == sorted(decodes)
+        assert chunks == sorted(chunks)
+        if not how.chunked_prefill:
+            assert all(tokens == left[request] for request, tokens in seen.chunks[step])
 
 
 @SETTINGS
-@given(cases(), st.data())
-def test_when_the_budget_is_short_those_who_came_first_go_first(served, case, data):
-    records, how = served(case, data)
-    requests, steps, rounds = records.requests, records.steps, records.rounds
-    present = running(records)
-    decoding = present if how.decode_only else present & (requests.first_token <= steps.start[:, None])
-    for step in np.flatnonzero(steps.num_decodes):
-        verified = np.flatnonzero((rounds.step == step) & ~rounds.from_prompt)
-        first = np.flatnonzero(decoding[step])[: steps.num_decodes[step]]
-        np.testing.assert_array_equal(rounds.request[verified], first)
-        if isinstance(how.policy, Static):
-            # whole drafts come before cut ones; a chain that is cut leaves nothing to those behind it
-            cut = rounds.num_draft[verified] < how.shape.num_levels
-            assert (np.diff(cut.astype(int)) >= 0).all()
-            assert how.shape.width > 1 or cut.sum() <= 1
+@given(st.data())
+def test_when_the_budget_is_short_whole_drafts_come_before_cut_ones(served, data):
+    records, _, how = served(data)
+    rounds = records.rounds
+    if callable(how.policy) or how.share_at_least is not None:
+        return
+    for step in np.flatnonzero(records.steps.num_decodes):
+        verified = (rounds.step == step) & ~rounds.from_prompt
+        cut = rounds.num_draft[verified] < how.shape.num_levels
+        assert (np.diff(cut.astype(int)) >= 0).all()
+        # a chain that is cut leaves nothing to those behind it
+        assert how.shape.width > 1 or cut.sum() <= 1

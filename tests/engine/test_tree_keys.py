@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from specsim.drafting.shape import tree
-from specsim.rng import LANE_ACCEPT, LANE_DRAFT
+from specsim.luck import LANE_ACCEPT, LANE_DRAFT
 from specsim.verification import verify_tree
 from specsim.verification.losslessness import (
     SEQUENCE_LENGTH,
