@@ -22,6 +22,7 @@ from specsim.engine.trees import verify_trees
 from specsim.luck import luck_key
 from specsim.records import RunRecords
 from specsim.rng import stream
+from specsim.schema.policy import StaticPolicy
 from specsim.schema.speculation import DraftModel, EagleHead
 from specsim.workload.lengths import Lengths
 
@@ -100,7 +101,7 @@ def make_setup(
         cost=cost or PlainCost(),
         drafter=drafter if longest and at_least is None else None,
         share_at_least=None if at_least is None else np.array(at_least),
-        policy=np.full(max_num_seqs + 1, longest) if policy is None else policy,
+        policy=policy or StaticPolicy(num_draft_tokens=longest),
         shape=shape,
         source=make_source(shape, conditional, rule, stream(seed, "distributions")),
         rule=rule.split()[0],
@@ -268,7 +269,7 @@ class Rounds:
     def __init__(self, num_slots, source, shape, rule, num_positions, replication=0):
         columns = max(shape.width, 1), shape.num_levels if rule == "block" else 0
         many, zeros = 64, np.zeros(64, np.int64)
-        self._replica = new_replica(many, num_slots, 1, 1, num_positions, columns)
+        self._replica = new_replica(many, num_slots, 1, 1, num_positions, columns, np.zeros(1))
         self._requests = new_requests(zeros, zeros, zeros, zeros)
         self._key, self._free = luck_key(1, replication), list(range(num_slots))
         self._how = source, shape, rule
