@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from specsim.schema.acceptance import Acceptance
 from specsim.schema.base import Count, Duration, Fraction, Input, Number
@@ -158,6 +158,11 @@ class Speculation(Input):
     policy: Policy
     temperature: Annotated[Number, Field(ge=0)] = 1.0
     """Sampling temperature of the target; 0 means greedy decoding and drives the greedy verifier."""
+
+    @field_validator("policy", mode="before")
+    @classmethod
+    def _static_unless_stated(cls, policy: object) -> object:
+        return {"kind": "static", **policy} if isinstance(policy, dict) else policy
 
     @property
     def sampled(self) -> bool:

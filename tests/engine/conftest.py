@@ -228,7 +228,10 @@ def any_case(draw, make_cost=PlainCost, max_priority=0):
         cost=make_cost(),
     )
     times = st.lists(st.floats(0, 20), min_size=number, max_size=number)
-    lengths, priority = Lengths(*pairs.T), np.array(draw(st.lists(st.integers(0, max_priority), min_size=number, max_size=number)))
+    lengths, priority = (
+        Lengths(*pairs.T),
+        np.array(draw(st.lists(st.integers(0, max_priority), min_size=number, max_size=number))),
+    )
     if draw(st.booleans()):
         return Case(lengths, setup, np.cumsum(draw(times)), priority=priority)
     think = np.array(draw(times)) if draw(st.booleans()) else np.zeros(number)

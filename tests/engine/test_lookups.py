@@ -117,7 +117,9 @@ def test_finding_knows_nothing_of_acceptance(run):
 def test_what_was_not_found_takes_none_of_the_budget(setup, lengths):
     """Drafts are cut to what the budget leaves; requests whose look-up failed leave theirs to the others."""
     pairs = lengths(*[(5, 120)] * 8)
-    how = setup(conditional=CONDITIONAL, rule="token argmax", at_least=HALF, max_num_batched_tokens=20, decode_only=True)
+    how = setup(
+        conditional=CONDITIONAL, rule="token argmax", at_least=HALF, max_num_batched_tokens=20, decode_only=True
+    )
     records = serve_closed_loop(how, pairs, 8)
     steps, rounds = records.steps, records.rounds
     cut, spare = np.zeros((2, len(steps.start)), dtype=bool)

@@ -39,6 +39,16 @@ MEAN = (
     "shape: minimum_variance}"
 )
 TWO = ("deployment.num_devices=2", "deployment.tensor_parallel=2")
+OFF = "speculation.policy={kind: off_above, num_draft_tokens: 3, batch: 6}"
+OFF_AT_4 = "speculation.policy={kind: off_above, num_draft_tokens: 3, batch: 4}"
+GOODPUT = "speculation.policy={kind: goodput, num_draft_tokens: 5}"
+PER_REQUEST = "speculation.policy={kind: per_request, num_draft_tokens: 5, start: 3}"
+CONFIDENCE = "speculation.policy={kind: confidence, num_draft_tokens: 5, threshold: 0.05}"
+VARIED = "workload.lengths={kind: quantiles, table: azure-2023-conversation}"
+BY_CONTEXT = (
+    "speculation.policy={kind: schedule, table: [{batch: [1, null], context: [0, 110], num_draft_tokens: 3}, "
+    "{batch: [1, null], context: [110, null], num_draft_tokens: 2}]}"
+)
 GRAPHS = Graphs(sizes=(64,), eager_time_per_layer="1 ms", piecewise_time_per_layer="1 ms")
 
 
@@ -55,6 +65,14 @@ class Case:
 
 def engine(base=None, **change):
     return Case(engine=change, engine_base=base or {})
+
+
+def row(batch, num_draft_tokens):
+    """A schedule with this row; no drafts beyond."""
+    following = int(batch.split(",")[1].strip(" ]")) + 1
+    first = f"{{batch: {batch}, num_draft_tokens: {num_draft_tokens}}}"
+    rest = f"{{batch: [{following}, null], num_draft_tokens: 0}}"
+    return f"speculation.policy={{kind: schedule, table: [{first}, {rest}]}}"
 
 
 def kernels(block, **figures):
@@ -155,12 +173,37 @@ CASES = {
     "speculation.acceptance[mean_length].concentration": Case(
         ("speculation.acceptance.concentration=0.2",), base=(MEAN, "speculation.verifier=block")
     ),
-    "speculation.policy.num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",)),
+    "speculation.policy[static].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",)),
+    "speculation.policy[off_above].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",), base=(OFF,)),
+    "speculation.policy[off_above].batch": Case(("speculation.policy.batch=5",), base=(OFF,)),
+    "speculation.policy[off_above].resume_at": Case(("speculation.policy.resume_at=1",), base=(OFF_AT_4, VARIED)),
+    "speculation.policy[schedule].table.batch": Case((row("[1, 5]", 3),), base=(row("[1, 6]", 3),)),
+    "speculation.policy[schedule].table.num_draft_tokens": Case((row("[1, 6]", 2),), base=(row("[1, 6]", 3),)),
+    "speculation.policy[schedule].table.context": Case((BY_CONTEXT,), base=(row("[1, 6]", 3),)),
+    "speculation.policy[goodput].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=2",), base=(GOODPUT,)),
+    "speculation.policy[goodput].initial_acceptance": Case(
+        ("speculation.policy.initial_acceptance=0.1",), base=(GOODPUT,)
+    ),
+    "speculation.policy[goodput].half_life": Case(("speculation.policy.half_life=1",), base=(GOODPUT,)),
+    "speculation.policy[per_request].num_draft_tokens": Case(
+        ("speculation.policy.num_draft_tokens=4",), base=(PER_REQUEST,)
+    ),
+    "speculation.policy[per_request].start": Case(("speculation.policy.start=1",), base=(PER_REQUEST,)),
+    "speculation.policy[confidence].num_draft_tokens": Case(
+        ("speculation.policy.num_draft_tokens=2",), base=(CONFIDENCE,)
+    ),
+    "speculation.policy[confidence].threshold": Case(("speculation.policy.threshold=0.3",), base=(CONFIDENCE,)),
+    "speculation.policy[oracle].num_draft_tokens": Case(
+        ("speculation.policy.num_draft_tokens=2",), base=("speculation.policy={kind: oracle, num_draft_tokens: 5}",)
+    ),
     "speculation.temperature": Case(("speculation.temperature=0",), base=(CONSTANT,)),
     "engine.max_num_seqs": engine(max_num_seqs=2),
     "engine.max_num_batched_tokens": engine(max_num_batched_tokens=64),
     "engine.speculation_max_num_seqs": engine(speculation_max_num_seqs=2),
     "engine.speculation_max_num_batched_tokens": engine(speculation_max_num_batched_tokens=64),
+    "engine.scheduling": engine(scheduling="prompts_first"),
+    "engine.whole_prompts": engine(base={"max_num_batched_tokens": 150}, whole_prompts=True),
+    "engine.block_size": engine(block_size=1),
     "engine.memory_fraction": engine(memory_fraction=0.5),
     "engine.activation_reserve": engine(activation_reserve=1e10),
     "engine.host_time_per_step": engine(host_time_per_step=1e-2),
@@ -271,9 +314,11 @@ def outcome(case: Case, change: tuple[str, ...], engine: dict[str, Any]) -> str:
         return f"refused: {error}"
     altered = inputs.engine.model_copy(update=case.engine_base | engine)
     simulation = Simulation(replace(inputs, engine=altered))
-    load, k = inputs.scenario.workload.load, inputs.scenario.speculation.policy.num_draft_tokens
+    load, policy = inputs.scenario.workload.load, inputs.scenario.speculation.policy
     assert isinstance(load, ClosedLoop)
-    records = simulation.run(load, num_draft_tokens=k, num_requests=12, replication=0)
+    records = simulation.run(
+        load, num_draft_tokens=policy.num_draft_tokens, num_requests=12, replication=0, policy=policy
+    )
     digest = hashlib.sha256(repr([simulation.memory(True).kv_tokens, simulation.memory(True).weights]).encode())
     for table in (records.requests, records.steps, records.rounds):
         for column in fields(table):
