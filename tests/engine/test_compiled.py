@@ -36,7 +36,7 @@ def compiled():
 def bytes_of(server, records):
     """All that a run leaves behind; the log is emptied on the way, at other times where there are horizons."""
     tables = [getattr(part, field.name) for part in vars(records).values() for field in dataclasses.fields(part)]
-    return [table.tobytes() for table in (*tables, server.requests, *server.replica)]
+    return [np.asarray(table).tobytes() for table in (*tables, server.requests, *server.replica)]
 
 
 def finished(case, function=None):
@@ -69,7 +69,9 @@ def test_many_horizons_or_one_make_no_difference(cases, data, stride):
 @given(st.data(), st.floats(0.5, 30))
 def test_arrivals_may_become_known_as_late_as_they_come(cases, make_case, data, stride):
     case, horizon, known = data.draw(cases(), "case"), 0.0, 0
-    case = make_case(case.lengths, case.setup, case.arrivals if len(case.arrivals) else np.zeros(len(case.lengths.prompt)))
+    case = make_case(
+        case.lengths, case.setup, case.arrivals if len(case.arrivals) else np.zeros(len(case.lengths.prompt))
+    )
     at_once, server = finished(case), case._replace(arrivals=np.zeros(0)).server()
     while known < len(case.arrivals):
         coming = int(np.searchsorted(case.arrivals, horizon, side="right"))

@@ -233,8 +233,7 @@ def rounds_of(records, request):
 def test_rounds_of_a_request_are_the_same_at_every_concurrency(setup, lengths, decode_only, rule):
     pairs = lengths(*[(5 + i, 20 + 3 * i) for i in range(16)])
     runs = [
-        serve_closed_loop(setup(decode_only=decode_only, rule=rule), pairs, concurrency)
-        for concurrency in (1, 3, 8)
+        serve_closed_loop(setup(decode_only=decode_only, rule=rule), pairs, concurrency) for concurrency in (1, 3, 8)
     ]
     for request in range(16):
         first, *others = (rounds_of(records, request) for records in runs)

@@ -50,83 +50,87 @@ def scheduled(running, waiting, limits):
     everybody = [*running, *waiting]
     ones = np.ones(len(everybody), np.int64)
     requests = new_requests(ones * [one.known for one in everybody], ones * 1000, 0 * ones, 0 * ones)
-    replica = new_replica(len(everybody), max(limits.max_num_seqs, 1), 1, 1, 8, (1, 0))
+    replica = new_replica(len(everybody), max(limits.max_num_seqs, 1), 1, 1, 8, (1, 0), np.zeros(1))
     for request, one in enumerate(running):
         join(replica, requests, request)
         assert admit(replica, requests, limits, KEY, request, 0)
         requests.blocks[request] = one.blocks
         replica.seats.wanted[requests.slot[request]] = one.wanted
-        replica.count[BLOCKS_IN_USE] += one.blocks
+        replica.number[BLOCKS_IN_USE] += one.blocks
     for request in range(len(running), len(everybody)):
         join(replica, requests, request)
     requests.left[:] = [one.left for one in everybody]
     schedule(replica, requests, limits, KEY)
-    count, seats = replica.count, replica.seats
+    count, seats = replica.number, replica.seats
     decodes = list(zip(seats.decodes[: count[DECODES]].tolist(), seats.num_draft.tolist(), strict=False))
     chunks = list(zip(seats.chunks[: count[CHUNKS]].tolist(), seats.chunk_tokens.tolist(), strict=False))
     assert requests.blocks.sum() == count[BLOCKS_IN_USE]
     return decodes, chunks, seats.running[: count[RUNNING]].tolist(), int(count[BLOCKS_IN_USE])
 
 
-def by_loop(running, waiting, limits):
+class SlowLoop:
     """The same from lists. Requests are their numbers; the state of each is a ``Served``."""
-    state = dict(enumerate([*running, *waiting]))
-    service, line = list(range(len(running))), list(range(len(running), len(state)))
-    blocks = {request: state[request].blocks for request in service}
-    spent, lost, decodes, chunks = 0, False, [], []
 
-    def free():
-        return limits.num_blocks - sum(blocks.values())
+    def __init__(self, running, waiting, limits):
+        self.state, self.limits = [*running, *waiting], limits
+        self.service, self.line = list(range(len(running))), list(range(len(running), len(self.state)))
+        self.blocks = {request: self.state[request].blocks for request in self.service}
+        self.budget, self.lost, self.decodes, self.chunks = limits.max_num_batched_tokens, False, [], []
 
-    def prompt_part(left):
+    def free(self):
+        return self.limits.num_blocks - sum(self.blocks.values())
+
+    def prompt_part(self, left):
         part = 0
-        while part < left and spent + part < limits.max_num_batched_tokens:
+        while part < left and part < self.budget:
             part += 1
-        return part if limits.chunked_prefill or part == left else 0
+        return part if self.limits.chunked_prefill or part == left else 0
 
-    def serve(kinds):
-        nonlocal spent, lost
-        for request in list(service):
-            one = state[request]
-            kind = "prompt" if one.left else "decode"
-            if kind not in kinds or request not in service or spent >= limits.max_num_batched_tokens:
-                continue
-            levels = max(
-                (k for k in range(one.wanted + 1) if spent + 1 + limits.num_nodes[k] <= limits.max_num_batched_tokens),
-            )
-            tokens = prompt_part(one.left) if one.left else 1 + int(limits.num_nodes[levels])
-            if not tokens:
-                continue
-            in_cache = one.known - one.left if one.left else one.known - 1
-            needed = max(limits.blocks_of[in_cache + tokens], blocks[request])
-            while request in service and needed - blocks[request] > free():
-                lost, gone = True, service.pop()
-                del blocks[gone]
-            if request in service:
-                blocks[request], spent = needed, spent + tokens
-                (chunks if one.left else decodes).append((request, tokens if one.left else levels))
+    def serve_all(self, kinds):
+        for request in list(self.service):
+            kind = "prompt" if self.state[request].left else "decode"
+            if kind in kinds and request in self.service and self.budget:
+                self.serve(request, self.state[request])
 
-    def take_in():
-        nonlocal spent
-        while line and not lost and len(service) < limits.max_num_seqs and spent < limits.max_num_batched_tokens:
-            part = prompt_part(state[line[0]].left)
-            if not part or limits.blocks_of[part] > free():
+    def serve(self, request, one):
+        nodes, part = self.limits.num_nodes, self.prompt_part(one.left)
+        if one.left and not part:
+            return
+        levels = max(k for k in range(one.wanted + 1) if 1 + nodes[k] <= self.budget)
+        tokens, in_cache = (part, one.known - one.left) if one.left else (1 + int(nodes[levels]), one.known - 1)
+        needed = max(self.limits.blocks_of[in_cache + tokens], self.blocks[request])
+        while request in self.service and needed - self.blocks[request] > self.free():
+            self.lost = True
+            del self.blocks[self.service.pop()]
+        if request in self.service:
+            self.blocks[request] = needed
+            self.budget -= tokens
+            (self.chunks if one.left else self.decodes).append((request, part if one.left else levels))
+
+    def take_in(self):
+        while self.line and not self.lost and len(self.service) < self.limits.max_num_seqs and self.budget:
+            part = self.prompt_part(self.state[self.line[0]].left)
+            if not part or self.limits.blocks_of[part] > self.free():
                 return
-            request = line.pop(0)
-            service.append(request)
-            chunks.append((request, part))
-            blocks[request], spent = limits.blocks_of[part], spent + part
+            request = self.line.pop(0)
+            self.service.append(request)
+            self.chunks.append((request, part))
+            self.blocks[request] = self.limits.blocks_of[part]
+            self.budget -= part
 
-    if limits.prefill_first:
-        serve({"prompt"})
-        take_in()
-        if not chunks:
-            serve({"decode"})
+
+def by_loop(*state):
+    loop = SlowLoop(*state)
+    if loop.limits.prefill_first:
+        loop.serve_all({"prompt"})
+        loop.take_in()
+        if not loop.chunks:
+            loop.serve_all({"decode"})
     else:
-        serve({"prompt", "decode"})
-        if not limits.decode_only:
-            take_in()
-    return decodes, chunks, service, int(sum(blocks.values()))
+        loop.serve_all({"prompt", "decode"})
+        if not loop.limits.decode_only:
+            loop.take_in()
+    return loop.decodes, loop.chunks, loop.service, int(sum(loop.blocks.values()))
 
 
 @st.composite
@@ -175,7 +179,8 @@ def test_chunks_take_the_whole_budget_or_all_there_is(prompts, budget):
 
 
 @pytest.mark.parametrize(
-    ("budget", "expected"), [(8, [(0, 3), (1, 3)]), (7, [(0, 3), (1, 2)]), (5, [(0, 3), (1, 0)]), (4, [(0, 3)]), (1, [(0, 0)])]
+    ("budget", "expected"),
+    [(8, [(0, 3), (1, 3)]), (7, [(0, 3), (1, 2)]), (5, [(0, 3), (1, 0)]), (4, [(0, 3)]), (1, [(0, 0)])],
 )
 def test_drafts_are_cut_before_a_request_is_left_out(budget, expected):
     assert scheduled([Served(9, 0, 3), Served(9, 0, 3)], [], make_limits(chain(3), budget))[0] == expected

@@ -64,9 +64,7 @@ def test_a_tree_from_step_to_step_by_hand(setup, lengths):
 def test_a_draft_model_catches_up_with_leaves_that_were_accepted(setup, lengths):
     """The only candidates are at the first level: a draft model computed none of them."""
     pairs = lengths((10, 5))
-    how = setup(
-        conditional=(1.0,), rule="tree one_hot", children=((2,),), decode_only=True, drafter=DRAFT_MODEL
-    )
+    how = setup(conditional=(1.0,), rule="tree one_hot", children=((2,),), decode_only=True, drafter=DRAFT_MODEL)
     serve_closed_loop(how, pairs, 1)
     assert [drafts[0].tokens for _, drafts in how.cost.asked] == [1, 2, 2]
 
@@ -131,9 +129,7 @@ def test_ragged_decodes_are_those_of_a_replay(setup, lengths, ragged_policy, dra
     assert (records.rounds.num_draft == 0).any()
 
 
-def test_drafts_that_are_looked_up_cost_no_pass_but_a_look_for_each_request_that_drafts(
-    setup, lengths, ragged_policy
-):
+def test_drafts_that_are_looked_up_cost_no_pass_but_a_look_for_each_request_that_drafts(setup, lengths, ragged_policy):
     pairs = lengths((30, 20), (5, 31), (17, 26))
     how = setup(policy=ragged_policy(3), rule="token argmax", at_least=(1.0, 1.0, 1.0))
     rounds = serve_closed_loop(how, pairs, 3).rounds

@@ -73,7 +73,11 @@ def test_another_verifier_changes_what_requests_receive(monkeypatch, rule, setup
 
     def tree_stub(*args, **kwargs):  # down the first children, which go three levels deep
         num_draft = np.minimum(args[2], 3)
-        return None, np.ones_like(num_draft) if accept == "none" else num_draft + 1, np.tile([0, 3, 6], (len(num_draft), 1))
+        return (
+            None,
+            np.ones_like(num_draft) if accept == "none" else num_draft + 1,
+            np.tile([0, 3, 6], (len(num_draft), 1)),
+        )
 
     def stub(*args):
         args[NUM_OUT][:] = 1 if accept == "none" else args[NUM_DRAFT] + 1
