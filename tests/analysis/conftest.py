@@ -49,6 +49,7 @@ def run() -> RunRecords:
         num_waiting=ints(0, 0, 0, 1),
         kv_tokens=ints(0, 32, 36, 20),
         context_tokens=ints(30, 36, 40, 47),
+        num_emitted=ints(2, 4, 3, 2),
     )
     rounds = RoundRecords(
         step=ints(0, 0, 1, 1, 2, 2, 3, 3),

@@ -27,7 +27,7 @@ def test_latencies_per_request(run):
 
 def test_inter_token_latencies_are_gaps_between_chunks(run):
     # Request 0 at 1, 3, 5, 6; request 1 at 1, 3, 5; request 2 once.
-    np.testing.assert_array_equal(itl(run), [2, 2, 1, 2, 2])
+    np.testing.assert_array_equal(itl(run.steps, run.rounds), [2, 2, 1, 2, 2])
 
 
 def test_a_summary_leaves_nan_out_and_interpolates():

@@ -61,6 +61,28 @@ def kernels(block, **figures):
     return engine(kernels=Kernels.model_validate({block: figures}))
 
 
+def policy(kind, *stated, overlap=0.6, **change):
+    """In steps that hold part of a prompt, so that the batch grows and shrinks by one."""
+    base = ", ".join((f"kind: {kind}, num_draft_tokens: 3", *stated))
+    return Case(
+        tuple(f"speculation.policy.{name}={value}" for name, value in change.items()),
+        base=(f"speculation.policy={{{base}}}", CONSTANT, f"speculation.acceptance.overlap={overlap}"),
+        engine_base={"speculation_max_num_batched_tokens": 64},
+    )
+
+
+def schedule(first, second):
+    """A table of two rows that differ in something, in place of one row for all."""
+    rows = []
+    for row, drafts in ((first, 3), (second, 1)):
+        stated = row.replace("K:", "num_draft_tokens:")
+        stated += "" if "batch" in stated else ", batch: [1, null]"
+        rows.append("{" + stated + ("" if "num_draft" in stated else f", num_draft_tokens: {drafts}") + "}")
+    rows = rows[:1] if rows[0] == rows[1] else rows
+    everywhere = "speculation.policy={kind: schedule, table: [{batch: [1, null], num_draft_tokens: 3}]}"
+    return Case((f"speculation.policy={{kind: schedule, table: [{', '.join(rows)}]}}",), base=(everywhere, CONSTANT))
+
+
 # path → a change of it; a drafter's fields are told apart by its kind
 CASES = {
     "deployment.device": Case(("deployment.device=h200",)),
@@ -155,8 +177,27 @@ CASES = {
     "speculation.acceptance[mean_length].concentration": Case(
         ("speculation.acceptance.concentration=0.2",), base=(MEAN, "speculation.verifier=block")
     ),
-    "speculation.policy.num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",)),
+    "speculation.policy[static].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",)),
+    "speculation.policy[off_above].num_draft_tokens": policy("off_above", "batch: 4", num_draft_tokens=4),
+    "speculation.policy[off_above].batch": policy("off_above", "batch: 4", batch=6),
+    "speculation.policy[off_above].resume_at": policy("off_above", "batch: 4", resume_at=1),
+    "speculation.policy[schedule].table.batch": schedule("batch: [1, 4]", "batch: [5, null]"),
+    "speculation.policy[schedule].table.num_draft_tokens": schedule("K: 1", "K: 1"),
+    "speculation.policy[schedule].table.context": schedule("context: [0, 110]", "context: [110, null]"),
+    "speculation.policy[goodput].num_draft_tokens": policy("goodput", num_draft_tokens=1),
+    "speculation.policy[goodput].initial_acceptance": policy("goodput", initial_acceptance=0.01),
+    "speculation.policy[goodput].half_life": policy(
+        "goodput", "initial_acceptance: 0.9, half_life: 100000", overlap=0.05, half_life=1
+    ),
+    "speculation.policy[per_request].num_draft_tokens": policy("per_request", num_draft_tokens=4),
+    "speculation.policy[per_request].start": policy("per_request", start=1),
+    "speculation.policy[confidence].num_draft_tokens": policy("confidence", num_draft_tokens=4),
+    "speculation.policy[confidence].threshold": policy("confidence", threshold=0.01),
+    "speculation.policy[oracle].num_draft_tokens": policy("oracle", num_draft_tokens=4),
     "speculation.temperature": Case(("speculation.temperature=0",), base=(CONSTANT,)),
+    "engine.scheduling": engine(scheduling="prompts_first"),
+    "engine.whole_prompts": engine({"max_num_batched_tokens": 150}, whole_prompts=True),
+    "engine.block_size": engine(block_size=64),
     "engine.max_num_seqs": engine(max_num_seqs=2),
     "engine.max_num_batched_tokens": engine(max_num_batched_tokens=64),
     "engine.speculation_max_num_seqs": engine(speculation_max_num_seqs=2),
@@ -273,7 +314,8 @@ def outcome(case: Case, change: tuple[str, ...], engine: dict[str, Any]) -> str:
     simulation = Simulation(replace(inputs, engine=altered))
     load, k = inputs.scenario.workload.load, inputs.scenario.speculation.policy.num_draft_tokens
     assert isinstance(load, ClosedLoop)
-    records = simulation.run(load, num_draft_tokens=k, num_requests=12, replication=0)
+    policy = inputs.scenario.speculation.policy
+    records = simulation.run(load, num_draft_tokens=k, num_requests=12, replication=0, policy=policy)
     digest = hashlib.sha256(repr([simulation.memory(True).kv_tokens, simulation.memory(True).weights]).encode())
     for table in (records.requests, records.steps, records.rounds):
         for column in fields(table):
