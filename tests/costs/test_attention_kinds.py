@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specsim.costs.attention import KVAttention
-from specsim.costs.lowered import within_window
 from specsim.costs.layers import Split, layer_operators
+from specsim.costs.lowered import within_window
 from specsim.costs.passes import PassCost
 from specsim.costs.shapes import target_shape
 from specsim.forward import Pass, attended

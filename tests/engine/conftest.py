@@ -22,7 +22,15 @@ from specsim.engine.trees import verify_trees
 from specsim.luck import luck_key
 from specsim.records import RunRecords
 from specsim.rng import stream
-from specsim.schema.policy import StaticPolicy
+from specsim.schema.policy import (
+    ConfidencePolicy,
+    GoodputPolicy,
+    OffAbovePolicy,
+    OraclePolicy,
+    PerRequestPolicy,
+    SchedulePolicy,
+    StaticPolicy,
+)
 from specsim.schema.speculation import DraftModel, EagleHead
 from specsim.workload.lengths import Lengths
 
@@ -201,6 +209,37 @@ class Case(NamedTuple):
         return server
 
 
+def policies(longest, rule, make_cost):
+    """Any policy for drafts of up to so many positions; which needs more than a count of them is left out."""
+    if longest == 0:
+        return st.none()
+    lengths, batches = st.integers(0, longest), st.integers(1, 8)
+    off = st.tuples(batches, batches).map(lambda pair: {"batch": max(pair), "resume_at": min(pair)})
+    found = [
+        st.sampled_from([None, ragged(longest)]),
+        off.map(lambda limits: OffAbovePolicy(kind="off_above", num_draft_tokens=longest, **limits)),
+        st.tuples(batches, lengths, st.integers(1, 80), lengths).map(lambda choice: schedule(longest, *choice)),
+        st.integers(1, longest).map(
+            lambda start: PerRequestPolicy(kind="per_request", num_draft_tokens=longest, start=start)
+        ),
+    ]
+    if make_cost is not PlainCost:  # steps are priced where the policy can ask
+        found.append(st.just(GoodputPolicy(kind="goodput", num_draft_tokens=longest, half_life=20)))
+    if not rule.startswith("tree"):
+        found.append(st.just(OraclePolicy(kind="oracle", num_draft_tokens=longest)))
+    if not rule.startswith("tree") and "argmax" not in rule:
+        found.append(st.just(ConfidencePolicy(kind="confidence", num_draft_tokens=longest, threshold=0.2)))
+    return st.one_of(found)
+
+
+def schedule(longest, batch, beyond, context, at_length):
+    """So long up to a batch, and another length beyond it or where contexts are long."""
+    rows = [((1, batch), longest, (0, context)), ((batch + 1, None), beyond, (0, context))]
+    rows.append(((1, None), at_length, (context, None)))
+    table = tuple({"batch": batch, "num_draft_tokens": drafts, "context": where} for batch, drafts, where in rows)
+    return SchedulePolicy(kind="schedule", table=table)
+
+
 @st.composite
 def any_case(draw, make_cost=PlainCost, max_priority=0):
     """Limits are tight but every request can be served."""
@@ -212,7 +251,7 @@ def any_case(draw, make_cost=PlainCost, max_priority=0):
     shares = st.lists(st.floats(0, 1), min_size=len(conditional), max_size=len(conditional))
     setup = make_setup(
         conditional=conditional,
-        policy=ragged(len(conditional)) if draw(st.booleans()) else None,
+        policy=draw(policies(len(conditional), rule, make_cost)),
         max_num_seqs=draw(st.integers(1, 8)),
         # whoever lost their place computes again what was put out, in one chunk unless chunks are allowed
         max_num_batched_tokens=draw(st.integers(1, 64)) + (0 if chunked else longest),

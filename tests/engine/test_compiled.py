@@ -36,7 +36,7 @@ def compiled():
 def bytes_of(server, records):
     """All that a run leaves behind; the log is emptied on the way, at other times where there are horizons."""
     tables = [getattr(part, field.name) for part in vars(records).values() for field in dataclasses.fields(part)]
-    return [table.tobytes() for table in (*tables, server.requests, *server.replica)]
+    return [np.asarray(table).tobytes() for table in (*tables, server.requests, *server.replica)]
 
 
 def finished(case, function=None):

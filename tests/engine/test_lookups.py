@@ -35,9 +35,13 @@ def rounds_of(records, request):
     return [column[mine].tolist() for column in (rounds.num_draft, rounds.num_accepted, rounds.num_emitted)]
 
 
+def happened(records):
+    return records.requests, records.steps, records.rounds
+
+
 def same(one, other):
-    """Whether two records are equal byte for byte."""
-    parts = zip(dataclasses.astuple(one), dataclasses.astuple(other), strict=True)
+    """Whether all that happened is the same, byte for byte."""
+    parts = (map(dataclasses.astuple, pair) for pair in zip(*map(happened, (one, other)), strict=True))
     return all(a.tobytes() == b.tobytes() for x, y in parts for a, b in zip(x, y, strict=True))
 
 

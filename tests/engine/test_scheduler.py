@@ -1,108 +1,227 @@
-"""What fits a step, against a slow loop that hands out the budget token by token."""
+"""What fits a step, against a slow loop over lists that hands out tokens one by one."""
+
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specsim.drafting.shape import chain, tree
-from specsim.engine.kv_cache import KVPool
-from specsim.engine.scheduler import fit_chunks, fit_decodes
+from specsim.engine.limits import Limits
+from specsim.engine.line import join
+from specsim.engine.places import admit
+from specsim.engine.scheduler import schedule
+from specsim.engine.state import BLOCKS_IN_USE, CHUNKS, DECODES, RUNNING, new_replica, new_requests
+from specsim.luck import luck_key
 
 TREE = tree([[3], [2, 1, 0], [1, 1, 2], [1, 0, 1, 1], [2, 0, 0]])
-drafts = st.lists(st.integers(0, 5), max_size=12)
-budgets = st.integers(0, 60)
+CHAIN = chain(5)
+KEY = luck_key(1, 0)
+PLENTY = 100_000
 
 
-def decodes_by_loop(num_draft, budget, num_nodes=range(6)):
-    """Triples (request, levels, tokens): each request in turn takes a token of the budget, then whole levels."""
-    scheduled = []
-    for request, wanted in enumerate(num_draft):
-        if budget <= 0:
-            break
-        levels = 0
-        while levels < wanted and 1 + num_nodes[levels + 1] <= budget:
-            levels += 1
-        budget -= 1 + num_nodes[levels]
-        scheduled.append((request, levels, num_nodes[levels]))
-    return scheduled
+@dataclass
+class Served:
+    """A request in the words of the slow loop."""
+
+    known: int
+    left: int
+    wanted: int
+    blocks: int = 0
 
 
-def chunks_by_loop(remaining, budget):
-    chunks = []
-    for tokens in remaining:
-        taken = 0
-        while budget > 0 and taken < tokens:
-            budget, taken = budget - 1, taken + 1
-        if taken:
-            chunks.append(taken)
-    return chunks
+def make_limits(shape=CHAIN, budget=PLENTY, num_blocks=PLENTY, block_size=4, **stated):
+    modes = {"chunked_prefill": True, "prefill_first": False, "decode_only": False, "looks_up": False}
+    return Limits(
+        max_num_seqs=12,
+        max_num_batched_tokens=budget,
+        num_blocks=num_blocks,
+        blocks_of=-(-np.arange(200) // block_size),
+        num_nodes=shape.num_nodes,
+        total_depth=shape.total_depth,
+        share_at_least=np.ones(shape.num_levels),
+        **modes | stated,
+    )
 
 
-def fitted(requests, num_draft, budget, shape):
-    return fit_decodes(np.array(requests, dtype=np.int64), np.array(num_draft, dtype=np.int64), budget, shape.num_nodes)
+def scheduled(running, waiting, limits):
+    """(decodes with their levels, chunks with their tokens, in service, blocks in use) of the engine."""
+    everybody = [*running, *waiting]
+    ones = np.ones(len(everybody), np.int64)
+    requests = new_requests(ones * [one.known for one in everybody], ones * 1000, 0 * ones, 0 * ones)
+    replica = new_replica(len(everybody), max(limits.max_num_seqs, 1), 1, 1, 8, (1, 0), np.zeros(1))
+    for request, one in enumerate(running):
+        join(replica, requests, request)
+        assert admit(replica, requests, limits, KEY, request, 0)
+        requests.blocks[request] = one.blocks
+        replica.seats.wanted[requests.slot[request]] = one.wanted
+        replica.number[BLOCKS_IN_USE] += one.blocks
+    for request in range(len(running), len(everybody)):
+        join(replica, requests, request)
+    requests.left[:] = [one.left for one in everybody]
+    schedule(replica, requests, limits, KEY)
+    count, seats = replica.number, replica.seats
+    decodes = list(zip(seats.decodes[: count[DECODES]].tolist(), seats.num_draft.tolist(), strict=False))
+    chunks = list(zip(seats.chunks[: count[CHUNKS]].tolist(), seats.chunk_tokens.tolist(), strict=False))
+    assert requests.blocks.sum() == count[BLOCKS_IN_USE]
+    return decodes, chunks, seats.running[: count[RUNNING]].tolist(), int(count[BLOCKS_IN_USE])
 
 
-def rows(decodes):
-    return list(zip(*(column.tolist() for column in decodes[:3]), strict=True))
+class SlowLoop:
+    """The same from lists. Requests are their numbers; the state of each is a ``Served``."""
+
+    def __init__(self, running, waiting, limits):
+        self.state, self.limits = [*running, *waiting], limits
+        self.service, self.line = list(range(len(running))), list(range(len(running), len(self.state)))
+        self.blocks = {request: self.state[request].blocks for request in self.service}
+        self.budget, self.lost, self.decodes, self.chunks = limits.max_num_batched_tokens, False, [], []
+
+    def free(self):
+        return self.limits.num_blocks - sum(self.blocks.values())
+
+    def prompt_part(self, left):
+        part = 0
+        while part < left and part < self.budget:
+            part += 1
+        return part if self.limits.chunked_prefill or part == left else 0
+
+    def serve_all(self, kinds):
+        for request in list(self.service):
+            kind = "prompt" if self.state[request].left else "decode"
+            if kind in kinds and request in self.service and self.budget:
+                self.serve(request, self.state[request])
+
+    def serve(self, request, one):
+        nodes, part = self.limits.num_nodes, self.prompt_part(one.left)
+        if one.left and not part:
+            return
+        levels = max(k for k in range(one.wanted + 1) if 1 + nodes[k] <= self.budget)
+        tokens, in_cache = (part, one.known - one.left) if one.left else (1 + int(nodes[levels]), one.known - 1)
+        needed = max(self.limits.blocks_of[in_cache + tokens], self.blocks[request])
+        while request in self.service and needed - self.blocks[request] > self.free():
+            self.lost = True
+            del self.blocks[self.service.pop()]
+        if request in self.service:
+            self.blocks[request] = needed
+            self.budget -= tokens
+            (self.chunks if one.left else self.decodes).append((request, part if one.left else levels))
+
+    def take_in(self):
+        while self.line and not self.lost and len(self.service) < self.limits.max_num_seqs and self.budget:
+            part = self.prompt_part(self.state[self.line[0]].left)
+            if not part or self.limits.blocks_of[part] > self.free():
+                return
+            request = self.line.pop(0)
+            self.service.append(request)
+            self.chunks.append((request, part))
+            self.blocks[request] = self.limits.blocks_of[part]
+            self.budget -= part
 
 
-@pytest.mark.parametrize("shape", [chain(5), TREE], ids=["chain", "tree"])
-@given(drafts, budgets)
-def test_decodes_are_those_of_the_loop(shape, num_draft, budget):
-    found = fitted(range(len(num_draft)), num_draft, budget, shape)
-    assert rows(found) == decodes_by_loop(num_draft, budget, shape.num_nodes.tolist())
-    assert found.num_tokens == sum(1 + tokens for _, _, tokens in rows(found)) <= budget
+def by_loop(*state):
+    loop = SlowLoop(*state)
+    if loop.limits.prefill_first:
+        loop.serve_all({"prompt"})
+        loop.take_in()
+        if not loop.chunks:
+            loop.serve_all({"decode"})
+    else:
+        loop.serve_all({"prompt", "decode"})
+        if not loop.limits.decode_only:
+            loop.take_in()
+    return loop.decodes, loop.chunks, loop.service, int(sum(loop.blocks.values()))
 
 
-@given(drafts, budgets)
+@st.composite
+def states(draw):
+    """Requests in service, decoding or in their prompts, and others in line, under limits."""
+    shape, block_size = draw(st.sampled_from([CHAIN, TREE])), draw(st.sampled_from([1, 4, 16]))
+    running, waiting = [], []
+    for _ in range(draw(st.integers(0, 10))):
+        known = draw(st.integers(1, 60))
+        left = draw(st.just(0) | st.integers(1, known))
+        held = known - left if left else known - 1
+        one = Served(known, left, draw(st.integers(0, 5)), -(-held // block_size) + draw(st.integers(0, 1)))
+        running.append(one)
+    for _ in range(draw(st.integers(0, 4))):
+        known = draw(st.integers(1, 60))
+        waiting.append(Served(known, known, 0))
+    limits = make_limits(
+        shape,
+        draw(st.integers(1, 80)),
+        sum(one.blocks for one in running) + draw(st.integers(0, 4) | st.integers(0, 40)),
+        block_size,
+        chunked_prefill=draw(st.booleans()),
+        prefill_first=draw(st.booleans()),
+        decode_only=draw(st.booleans()),
+    )
+    return running, waiting, limits
+
+
+@settings(max_examples=500, deadline=None)
+@given(states())
+def test_a_step_is_that_of_the_loop(state):
+    assert scheduled(*state) == by_loop(*state)
+
+
+@given(st.lists(st.integers(0, 5), max_size=12), st.integers(1, 60))
 def test_decodes_take_the_whole_budget_or_all_they_want(num_draft, budget):
-    found = fitted(range(len(num_draft)), num_draft, budget, chain(5))
-    assert found.num_tokens == min(budget, len(num_draft) + sum(num_draft))
+    decodes, *_ = scheduled([Served(10, 0, drafts) for drafts in num_draft], [], make_limits(budget=budget))
+    assert sum(1 + drafts for _, drafts in decodes) == min(budget, len(num_draft) + sum(num_draft))
 
 
-@given(st.lists(st.integers(1, 30), max_size=10), budgets)
-def test_chunks_are_those_of_the_loop(remaining, budget):
-    assert fit_chunks(remaining, budget) == chunks_by_loop(remaining, budget)
+@given(st.lists(st.integers(1, 30), max_size=10), st.integers(1, 60))
+def test_chunks_take_the_whole_budget_or_all_there_is(prompts, budget):
+    _, chunks, *_ = scheduled([], [Served(tokens, tokens, 0) for tokens in prompts], make_limits(budget=budget))
+    assert sum(tokens for _, tokens in chunks) == min(budget, sum(prompts))
+    assert [tokens for _, tokens in chunks[:-1]] == prompts[: max(len(chunks) - 1, 0)]
 
 
 @pytest.mark.parametrize(
-    ("budget", "scheduled"),
-    [(8, [(7, 3), (9, 3)]), (7, [(7, 3), (9, 2)]), (5, [(7, 3), (9, 0)]), (4, [(7, 3)]), (1, [(7, 0)]), (0, [])],
+    ("budget", "expected"),
+    [(8, [(0, 3), (1, 3)]), (7, [(0, 3), (1, 2)]), (5, [(0, 3), (1, 0)]), (4, [(0, 3)]), (1, [(0, 0)])],
 )
-def test_drafts_are_cut_before_a_request_is_left_out(budget, scheduled):
-    assert [row[:2] for row in rows(fitted([7, 9], [3, 3], budget, chain(3)))] == scheduled
+def test_drafts_are_cut_before_a_request_is_left_out(budget, expected):
+    assert scheduled([Served(9, 0, 3), Served(9, 0, 3)], [], make_limits(chain(3), budget))[0] == expected
 
 
 @pytest.mark.parametrize(
-    ("budget", "scheduled"),
+    ("budget", "expected"),
     [
-        (14, [(7, 2, 6), (9, 2, 6)]),
-        (13, [(7, 2, 6), (9, 1, 2)]),  # 6 tokens are left for the second: its root and a level of two, not two levels
-        (9, [(7, 2, 6), (9, 0, 0)]),
-        (6, [(7, 1, 2), (9, 1, 2)]),  # what a tree that is cut leaves over goes to the next
-        (4, [(7, 1, 2), (9, 0, 0)]),
+        (14, [(0, 2), (1, 2)]),
+        (13, [(0, 2), (1, 1)]),  # 6 tokens are left for the second: its root and a level of two, not two levels
+        (9, [(0, 2), (1, 0)]),
+        (6, [(0, 1), (1, 1)]),  # what a tree that is cut leaves over goes to the next
+        (4, [(0, 1), (1, 0)]),
     ],
 )
-def test_trees_are_cut_by_whole_levels(budget, scheduled):
-    assert rows(fitted([7, 9], [2, 2], budget, tree([[2], [2, 2]]))) == scheduled
+def test_trees_are_cut_by_whole_levels(budget, expected):
+    limits = make_limits(tree([[2], [2, 2]]), budget)
+    assert scheduled([Served(9, 0, 2), Served(9, 0, 2)], [], limits)[0] == expected
 
 
-@given(st.lists(st.integers(0, 20), max_size=20), st.integers(0, 60))
-def test_the_pool_never_holds_more_than_its_capacity_and_ends_empty(sizes, capacity):
-    pool, held = KVPool(capacity), []
-    for tokens in sizes:
-        fits = sum(held) + tokens <= capacity
-        assert pool.reserve(tokens) == fits
-        held += [tokens] * fits
-        assert pool.reserved == sum(held)
-    for tokens in held:
-        pool.release(tokens)
-    assert pool.reserved == 0
+def test_a_prompt_that_does_not_fit_whole_waits_and_so_do_those_behind_it():
+    line = [Served(5, 5, 0), Served(9, 9, 0), Served(2, 2, 0)]
+    assert scheduled([], line, make_limits(budget=10, chunked_prefill=False))[1] == [(0, 5)]
+    assert scheduled([], line, make_limits(budget=10))[1] == [(0, 5), (1, 5)]
 
 
-def test_the_pool_refuses_to_take_back_more_than_it_gave():
-    pool = KVPool(10)
-    pool.reserve(4)
-    with pytest.raises(ValueError, match="5 KV tokens released, but only 4 are reserved"):
-        pool.release(5)
+def test_prompts_come_first_or_beside_decodes():
+    running, line = [Served(9, 0, 1)], [Served(4, 4, 0)]
+    assert scheduled(running, line, make_limits())[:2] == ([(0, 1)], [(1, 4)])
+    assert scheduled(running, line, make_limits(prefill_first=True))[:2] == ([], [(1, 4)])
+    assert scheduled(running, [], make_limits(prefill_first=True))[:2] == ([(0, 1)], [])
+
+
+def test_where_blocks_run_out_the_last_goes_and_nobody_comes():
+    """Blocks of 4: the first crosses into its third and none is free; those in line would need two."""
+    running, line = [Served(9, 0, 0, 2), Served(8, 0, 0, 2)], [Served(8, 8, 0)]
+    assert scheduled(running, line, make_limits(num_blocks=4)) == ([(0, 0)], [], [0], 3)
+    assert scheduled(running, line, make_limits(num_blocks=5)) == ([(0, 0), (1, 0)], [], [0, 1], 5)
+    assert scheduled(running, line, make_limits(num_blocks=7)) == ([(0, 0), (1, 0)], [(2, 8)], [0, 1, 2], 7)
+
+
+def test_whoever_needs_a_block_and_is_the_last_goes():
+    running = [Served(8, 0, 0, 2), Served(9, 0, 0, 2)]
+    assert scheduled(running, [], make_limits(num_blocks=4)) == ([(0, 0)], [], [0], 2)

@@ -1,5 +1,6 @@
 """Each rule yields as many tokens per step in the engine as the library says it does on the same distributions."""
 
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -67,28 +68,34 @@ def _ranks(siblings, p, q, width):
     return chance @ node_acceptance(*given, siblings=siblings)
 
 
-def simulated(setup, lengths, rule):
-    """Tokens of every verify that the end of the output did not cut short: mean, standard error, by request."""
-    pairs = lengths(*[(5, 400)] * 200)
-    how = setup(conditional=CONDITIONAL, rule=rule, children=CHILDREN, decode_only=True)
-    records = serve_closed_loop(how, pairs, 8)
-    tokens = records.rounds.num_accepted + 1.0
-    means = np.bincount(records.rounds.request, tokens) / np.bincount(records.rounds.request)
-    return means.mean(), means.std(ddof=1) / np.sqrt(len(means))
+@pytest.fixture(scope="module")
+def simulated(setup, lengths):
+    """Tokens of every verify that the end of the output did not cut short: mean and standard error, by request."""
+
+    @cache
+    def run(rule):
+        pairs = lengths(*[(5, 400)] * 200)
+        how = setup(conditional=CONDITIONAL, rule=rule, children=CHILDREN, decode_only=True)
+        records = serve_closed_loop(how, pairs, 8)
+        tokens = records.rounds.num_accepted + 1.0
+        means = np.bincount(records.rounds.request, tokens) / np.bincount(records.rounds.request)
+        return means.mean(), means.std(ddof=1) / np.sqrt(len(means))
+
+    return run
 
 
 @pytest.mark.parametrize("rule", ["token", "block", "greedy", "token argmax", "block argmax", *TREES])
-def test_tokens_per_step_are_the_librarys(setup, lengths, rule):
+def test_tokens_per_step_are_the_librarys(simulated, rule):
     expected, error = library_figure(rule)
     if rule in ("token", "greedy"):
         assert abs(expected - (1 + np.cumprod(CONDITIONAL).sum())) < 4 * error
     if "argmax" in rule:  # blocks gain nothing where nothing was drawn
         assert expected == pytest.approx(1 + np.cumprod(CONDITIONAL).sum(), rel=1e-14)
-    found, sampling_error = simulated(setup, lengths, rule)
+    found, sampling_error = simulated(rule)
     assert abs(found - expected) < 4 * np.hypot(error, sampling_error)
 
 
 @pytest.mark.parametrize("rule", ["block", *TREES])
-def test_blocks_and_trees_yield_more_than_token_by_token(setup, lengths, rule):
-    (token, token_error), (more, error) = (simulated(setup, lengths, name) for name in ("token", rule))
+def test_blocks_and_trees_yield_more_than_token_by_token(simulated, rule):
+    (token, token_error), (more, error) = (simulated(name) for name in ("token", rule))
     assert more - token > 4 * np.hypot(token_error, error)
