@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from specsim.costs.extrapolation import Extrapolation
+from specsim.engine.run import warm_up
 from specsim.errors import InputError, Problem, SpecsimError
 from specsim.planner.arms import METRICS, ArmRuns, Floats, run_arm
 from specsim.planner.bounds import fastest_step, impossible_figure
@@ -158,6 +159,7 @@ def _run_all(inputs: dict[Arm, Inputs], replications: int, jobs: int, progress: 
     ordered = sorted(inputs, key=lambda chosen: -_work(inputs[chosen], chosen))
     total = sum(_work(inputs[chosen], chosen) for chosen in ordered)
     given = [(inputs[chosen], chosen.num_draft_tokens, replications) for chosen in ordered]
+    warm_up()  # or each process would compile for itself
     runs = {}
     for i, result in spread(run_arm, given, jobs):
         runs[ordered[i]] = result
