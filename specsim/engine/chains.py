@@ -36,12 +36,12 @@ def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: i
         request, num_draft = decodes[b], lengths[b]
         slot, domain = slots[request], domains[request]
         place = emitted[request] - first_position[slot]
-        final[b] = lanes[slot, LANE_FINAL, place, 0]
+        final[b] = lanes[slot, LANE_FINAL, 0, place]
         for i in range(num_draft):
             if rule == BLOCK_RULE:
-                drafting, accept[b, i] = by_round[slot, LANE_DRAFT, place, i], by_round[slot, LANE_ACCEPT, place, i]
+                drafting, accept[b, i] = by_round[slot, LANE_DRAFT, i, place], by_round[slot, LANE_ACCEPT, i, place]
             else:
-                drafting, accept[b, i] = lanes[slot, LANE_DRAFT, place + i, 0], lanes[slot, LANE_ACCEPT, place + i, 0]
+                drafting, accept[b, i] = lanes[slot, LANE_DRAFT, 0, place + i], lanes[slot, LANE_ACCEPT, 0, place + i]
             row, token = domain * longest + i, 0
             if rows.sampled:  # by inverse CDF, searched from where the guide says
                 token = rows.guide[row, int(drafting * V)]

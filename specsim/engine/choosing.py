@@ -87,10 +87,10 @@ def _draft_while_confident(replica: Replica, requests: Requests, rows: ChainRows
         num_draft = 0
         while num_draft < policy.longest:
             row = requests.domain[request] * rows.longest + num_draft
-            if replica.by_round.shape[3] > 0:
-                luck = replica.by_round[slot, LANE_DRAFT, place, num_draft]
+            if replica.by_round.shape[2] > 0:
+                luck = replica.by_round[slot, LANE_DRAFT, num_draft, place]
             else:
-                luck = replica.lanes[slot, LANE_DRAFT, place + num_draft, 0]
+                luck = replica.lanes[slot, LANE_DRAFT, 0, place + num_draft]
             token = drawn(rows.draft_cdf, rows.guide, row, luck) if rows.sampled else rows.choice[row]
             num_draft += 1
             if rows.drafter[row, token] < policy.threshold:

@@ -13,6 +13,7 @@ from specsim.engine.advance import Serving, advance
 from specsim.engine.log import Log
 from specsim.engine.state import Replica, Requests
 from specsim.kernels import KERNELS
+from specsim.luck import draw_luck, draw_luck_one_by_one
 from specsim.verification.arrays import Bools, Float64s, Floats, Int64s
 from specsim.verification.core import reason_for_numpy
 from specsim.verification.into import verify_rows_into
@@ -37,6 +38,7 @@ def _compiled() -> Advance:
 
     # numba asks for the code that stands for a function with the arguments that it is called with
     overload(verify_rows_into, jit_options=options, strict=False)(_loops)
+    overload(draw_luck, jit_options=options, strict=False)(lambda lanes, key, request, first, purpose: draw_luck_one_by_one)
     sources = {inspect.getfile(function) for function in (*KERNELS, rules.verify_rows)}
     digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sorted(sources))).hexdigest()
 

@@ -126,7 +126,7 @@ class Replica(NamedTuple):
         passes: of the step, the target's pass and then the drafter's, as rows of ``forward.Pass`` [longest draft + 1].
         parts: of the step, seconds by part.
         memory: what the policy remembers, see ``policies.form``.
-        lanes: uniforms of the requests in service [S, NUM_LANES, positions, columns].
+        lanes: uniforms of the requests in service [S, NUM_LANES, columns, positions].
         by_round: likewise, by the start of a round; no columns unless the rule needs them.
     """
 
@@ -186,8 +186,8 @@ def new_replica(
         passes=np.zeros((num_passes, NUM_SUMS), np.int64),
         parts=np.zeros(len(PARTS)),
         memory=memory,
-        lanes=np.zeros((num_slots, NUM_LANES, num_positions, columns[0])),
-        by_round=np.zeros((num_slots, NUM_LANES, num_positions if columns[1] else 0, columns[1])),
+        lanes=np.zeros((num_slots, NUM_LANES, columns[0], num_positions)),
+        by_round=np.zeros((num_slots, NUM_LANES, columns[1], num_positions)),
     )
 
 
@@ -197,5 +197,5 @@ Records = TypeVar("Records", bound="np.recarray[Any, Any]")
 def _records(kind: type[Records], number: int) -> Records:
     """So many entries of zeros, with the fields that a class names."""
     fields = [(name, np.float64 if form == "Floats" else np.int64) for name, form in kind.__annotations__.items()]
-    entries: Records = np.zeros(number, fields).view(np.recarray).view(kind)
+    entries: Records = np.zeros(number, np.dtype(fields, align=True)).view(np.recarray).view(kind)
     return entries
