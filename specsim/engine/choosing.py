@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step
 from specsim.drafting.chain_rows import ChainRows, drawn
 from specsim.drafting.passes import DrafterForm
@@ -50,7 +48,7 @@ def choose(
         for b in range(decoding):
             wanted[slots[decodes[b]]] = min(num_out[b], policy.longest)
     elif policy.kind == GOODPUT:
-        seconds = np.zeros(policy.longest + 1)
+        seconds = replica.scratch.seconds
         for num_draft in range(policy.longest + 1):
             seconds[num_draft] = _step_seconds(replica, requests, limits, drafter, costs, num_draft)
             if seconds[num_draft] < 0.0:
@@ -111,7 +109,10 @@ def _step_seconds(
         return -1.0
     lookups = replica.number[DECODES] if limits.looks_up and num_draft > 0 else 0
     price_step(costs, passes, len(passes), lookups, AS_CAPTURED, replica.parts)
-    return float(np.sum(replica.parts))
+    seconds = 0.0
+    for part in range(len(replica.parts)):
+        seconds += replica.parts[part]
+    return seconds
 
 
 @kernel

@@ -124,6 +124,7 @@ class Server:
             num_passes=1 + most_passes(self._serving.drafter, shape.num_levels),
             num_positions=positions,
             columns=(max(shape.width, 1), by_round),
+            longest=shape.num_levels,
             memory=np.zeros(1) if callable(setup.policy) else first_memory(setup.policy),
         )
         rounds = max(LOG_ROUNDS, num_slots)
