@@ -231,11 +231,11 @@ class Simulation:
         prompt, output = trace.lengths.prompt[:used], trace.lengths.output[:used]
         lengths = np.unique(prompt + output)  # what is too long for a shorter request is so for a longer one
         first = bisect_left(lengths, 1, key=lambda length: bool(self._why_never(int(length), num_draft_tokens)))
+        rows = np.flatnonzero(prompt + output >= lengths[first]) if first < lengths.size else ()
         problems = [
-            Problem(str(file), f"line {line}, prompt + output", f"{asked} + {generated} tokens", remedy)
-            for line, asked, generated in zip(trace.lines, prompt, output, strict=False)
-            if first < lengths.size and asked + generated >= lengths[first]
-            for remedy in self._why_never(int(asked + generated), num_draft_tokens)
+            Problem(str(file), f"line {trace.lines[i]}, prompt + output", f"{prompt[i]} + {output[i]} tokens", remedy)
+            for i in rows
+            for remedy in self._why_never(int(prompt[i] + output[i]), num_draft_tokens)
         ]
         return capped(file, problems)
 
