@@ -41,7 +41,7 @@ MEAN = (
 )
 THINK = "workload.load={kind: closed_loop, concurrency: 4, think_time: 1 s}"
 GAMMA = "workload.load={kind: gamma, rate: 40 requests/s, cv: 2}"
-POISSON, CONSTANT = (f"workload.load={{kind: {kind}, rate: 40 requests/s}}" for kind in ("poisson", "constant"))
+POISSON, EQUAL_GAPS = (f"workload.load={{kind: {kind}, rate: 40 requests/s}}" for kind in ("poisson", "constant"))
 PERIODS = "[{{duration: {}, rate: {} requests/s}}, {{duration: 1 s, rate: 9 requests/s}}]"
 ON_OFF = f"workload.load={{kind: rate_profile, periods: {PERIODS.format('100 ms', 0)}}}"
 UNIFORM = "workload.lengths={kind: uniform, prompt: [5, 50], output: [4, 20]}"
@@ -237,7 +237,7 @@ CASES = {
             ("load[poisson].rate", "load.rate", "9 requests/s", (POISSON,)),
             ("load[gamma].rate", "load.rate", "9 requests/s", (GAMMA,)),
             ("load[gamma].cv", "load.cv", 3, (GAMMA,)),
-            ("load[constant].rate", "load.rate", "9 requests/s", (CONSTANT,)),
+            ("load[constant].rate", "load.rate", "9 requests/s", (EQUAL_GAPS,)),
             ("load[rate_profile].periods.duration", "load.periods", PERIODS.format("200 ms", 0), (ON_OFF,)),
             ("load[rate_profile].periods.rate", "load.periods", PERIODS.format("100 ms", 5), (ON_OFF,)),
             ("load[replay].speed", "load.speed", 3, REPLAY),
