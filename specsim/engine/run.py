@@ -56,14 +56,14 @@ def serve_closed_loop(setup: Setup, lengths: Lengths, concurrency: int, think: F
         think: how long a client waits before it sends each request [N], the first ones excepted; not at all by default.
     """
     number = len(lengths.prompt)
-    server = Server(setup, lengths, np.zeros(number) if think is None else think)
+    server = Server(setup, lengths, np.zeros(number) if think is None else think, lengths.priority)
     server.send(np.zeros(min(concurrency, number)))
     return server.finish()
 
 
 def serve_open_loop(setup: Setup, lengths: Lengths, arrivals: Floats) -> RunRecords:
     """Serve the requests, the i-th sent at ``arrivals[i]`` [s], ascending, whatever became of the others."""
-    server = Server(setup, lengths, np.zeros(0))
+    server = Server(setup, lengths, np.zeros(0), lengths.priority)
     server.send(arrivals)
     return server.finish()
 

@@ -19,9 +19,10 @@ from specsim.planner.bounds import fastest_step, impossible_figure
 from specsim.planner.measured import BASE, Arm, arm, arm_inputs, left_out, why_not
 from specsim.planner.points import Progress
 from specsim.planner.processes import spread
+from specsim.schema.lengths import FixedLengths
 from specsim.schema.load import Inputs
 from specsim.schema.measurements import LATENCIES, MERITS, Located, Measurement
-from specsim.schema.workload import ClosedLoop, FixedLengths
+from specsim.schema.workload import ClosedLoop
 from specsim.simulation import Simulation
 
 REPLICATIONS = 3
