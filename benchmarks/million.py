@@ -1,10 +1,10 @@
 """How fast a long open loop is simulated, and whether a request costs the same in a short and in a long one.
 
-    python benchmarks/million.py            10,000 and 100,000 requests (half a minute)
-    python benchmarks/million.py 1000000    a million too (a minute or two)
+    python benchmarks/million.py            10,000 and 100,000 requests (some seconds)
+    python benchmarks/million.py 1000000    a million too (half a minute)
 
-512 prompt and 256 output tokens, at most 128 requests in service, one replica at 70 % of the rate at which a closed loop
-of 128 is served, K = 3; the verifier is called in every step that decodes. Process time, since machines are shared.
+512 prompt and 256 output tokens, at most 128 requests in service, one replica at 70 % of the rate at which a closed
+loop of 128 is served, K = 3; the verifier is called in every step that decodes. Process time, since machines are shared.
 """
 
 from __future__ import annotations

@@ -143,19 +143,18 @@ class Scratch(NamedTuple):
 
 def new_scratch(num_slots: int, longest: int) -> Scratch:
     """Room for so many requests with drafts for so many positions."""
-    ints = {"dtype": np.int64}
     return Scratch(
-        context=np.zeros(num_slots, **ints),
-        catch_up=np.zeros(num_slots, **ints),
-        num_draft=np.zeros(num_slots, **ints),
-        num_out=np.zeros(num_slots, **ints),
-        prompts=np.zeros(4, **ints),
+        context=np.zeros(num_slots, np.int64),
+        catch_up=np.zeros(num_slots, np.int64),
+        num_draft=np.zeros(num_slots, np.int64),
+        num_out=np.zeros(num_slots, np.int64),
+        prompts=np.zeros(4, np.int64),
         seconds=np.zeros(longest + 1),
-        draft=np.zeros((num_slots, longest), **ints),
-        q_row=np.zeros((num_slots, longest), **ints),
+        draft=np.zeros((num_slots, longest), np.int64),
+        q_row=np.zeros((num_slots, longest), np.int64),
         accept=np.zeros((num_slots, longest)),
-        p_row=np.zeros((num_slots, longest + 1), **ints),
-        out=np.zeros((num_slots, longest + 1), **ints),
+        p_row=np.zeros((num_slots, longest + 1), np.int64),
+        out=np.zeros((num_slots, longest + 1), np.int64),
         final=np.zeros(num_slots),
         greedy=np.ones(num_slots, np.bool_),
     )
