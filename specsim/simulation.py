@@ -40,6 +40,7 @@ from specsim.workload.lengths import Lengths
 from specsim.workload.stated import Traffic
 from specsim.workload.trace import Trace
 
+LONG_RUN = 10_000_000  # output tokens; a round takes 56 bytes, and each token is one without speculation
 BLOCK_SIZE = 16  # tokens in a KV block, where the engine's profile says nothing
 
 
@@ -89,7 +90,7 @@ class Simulation:
         replication: int,
         cost: Pricing | None = None,
         policy: Policy | None = None,
-        keep_rounds: bool = True,
+        keep_rounds: bool | None = None,
     ) -> RunRecords:
         """Simulate one run; the same arguments give the same records, byte for byte.
 
@@ -100,7 +101,7 @@ class Simulation:
             replication: names the streams of lengths, arrivals and luck; equal numbers are paired.
             cost: prices steps in place of ``step_cost``.
             policy: decides draft lengths up to ``num_draft_tokens``; by default all are so long.
-            keep_rounds: whether every round is recorded, or their tally alone.
+            keep_rounds: whether every round is recorded, or their tally alone; by default of runs that are not long.
 
         Raises:
             InfeasibleError: when a request could never be served.
@@ -130,7 +131,7 @@ class Simulation:
             block_size=engine.block_size or BLOCK_SIZE,
             chunked_prefill=not engine.whole_prompts,
             prefill_first=engine.scheduling == "prompts_first",
-            keep_rounds=keep_rounds,
+            keep_rounds=lengths.output.sum() <= LONG_RUN if keep_rounds is None else keep_rounds,
         )
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specsim.errors import Problem
+from specsim.schema.policy import ConfidencePolicy, OraclePolicy
 from specsim.schema.speculation import BlockParallelHead, NgramLookup, Speculation
 
 
@@ -14,6 +15,7 @@ def contradictions(speculation: Speculation) -> Iterator[Problem]:
     yield from _drafts(speculation)
     yield from _trees(speculation)
     yield from _draft_lengths(speculation)
+    yield from _policies(speculation)
 
 
 def _problem(path: str, value: object, remedy: str) -> Problem:
@@ -90,3 +92,20 @@ def _draft_lengths(speculation: Speculation) -> Iterator[Problem]:
     for most, why, instead in speculation.draft_limits:
         if drafts > most:
             yield _problem("speculation.policy.num_draft_tokens", drafts, f"{why}; write at most {most}{instead}")
+
+
+def _policies(speculation: Speculation) -> Iterator[Problem]:
+    """Some policies look at each token of a chain."""
+    policy, verifier = speculation.policy, speculation.verifier
+    if isinstance(policy, OraclePolicy) and verifier not in ("token", "greedy"):
+        remedy = (
+            f"an oracle knows what the token rule will accept, and {verifier} verification of a shorter draft is another "
+            "matter; write 'verifier: token', or another policy"
+        )
+        yield _problem("speculation.policy.kind", policy.kind, remedy)
+    if isinstance(policy, ConfidencePolicy) and verifier == "tree":
+        remedy = "levels of a tree have no one token to be confident of; write another policy, or a chain's verifier"
+        yield _problem("speculation.policy.kind", policy.kind, remedy)
+    if isinstance(policy, ConfidencePolicy) and isinstance(speculation.drafter, NgramLookup):
+        remedy = "what is looked up has no probability to be confident of; write another policy"
+        yield _problem("speculation.policy.kind", policy.kind, remedy)
