@@ -4,7 +4,8 @@
     python benchmarks/million.py 1000000    a million too (half a minute)
 
 512 prompt and 256 output tokens, at most 128 requests in service, one replica at 70 % of the rate at which a closed
-loop of 128 is served, K = 3; the verifier is called in every step that decodes. Process time, since machines are shared.
+loop of 128 is served, K = 3; the verifier is called in every step that decodes. In process time, since machines are
+shared.
 """
 
 from __future__ import annotations

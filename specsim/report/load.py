@@ -21,7 +21,7 @@ from specsim.report.folder import Writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
 from specsim.report.traffic import left_out_sentence, load_words, traffic_sentences
-from specsim.report.words import drafts
+from specsim.report.words import policy_words
 from specsim.schema.load import Inputs
 from specsim.schema.scenario import Scenario
 from specsim.schema.workload import ClosedLoop
@@ -45,8 +45,9 @@ def load_answer(scenario: Scenario, result: LoadResult) -> str:
     speedup, tpot = result.speedup(), next(metric for metric in METRICS if metric.name.startswith("TPOT p50"))
     before, after = (result.interval(arm, tpot).estimate for arm in (0, k))
     latency = "" if math.isnan(before) else f" and median TPOT from {before:.1f} to {after:.1f} ms"
+    arm, one = policy_words(scenario), k == 1 and scenario.speculation.policy.kind == "static"
     return (
-        f"At {at}, {drafts(scenario, k)} {'change' if k > 1 else 'changes'} output throughput by "
+        f"At {at}, {arm} {'changes' if one else 'change'} output throughput by "
         f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}]{latency}."
     )
 
@@ -59,7 +60,7 @@ def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
     warnings = []
     for k, share in result.sending_share.items():
         if share < KEEPS_UP:
-            arm = f"With {drafts(scenario, k)}" if k else "Without speculation"
+            arm = f"With {policy_words(scenario)}" if k else "Without speculation"
             warnings.append(
                 f"{arm} the server does not keep up: serving the requests took {1 / share:.2f} times as long as "
                 "sending them. The queue, and with it every latency, grows as long as requests arrive."
@@ -70,7 +71,7 @@ def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
 def load_table(scenario: Scenario, result: LoadResult) -> Table:
     """Every metric of both arms with its 95 % interval; metrics that no run has are left out."""
     arms = list(result.values)
-    table = Table("metric", *(drafts(scenario, k) if k else "without" for k in arms))
+    table = Table("metric", *(policy_words(scenario) if k else "without" for k in arms))
     for column in table.columns[1:]:
         column.justify = "right"
     for metric in METRICS:

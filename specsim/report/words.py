@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from specsim.planner.usable import FAR
+from specsim.schema.policy import (
+    ConfidencePolicy,
+    GoodputPolicy,
+    OffAbovePolicy,
+    OraclePolicy,
+    PerRequestPolicy,
+    SchedulePolicy,
+    StaticPolicy,
+)
 from specsim.schema.scenario import Scenario
 
 Figure = tuple[int, float, float]
@@ -49,3 +58,25 @@ def other_units(figures: Iterable[Figure], of: str = "") -> Iterator[str]:
             f"More than {FAR} times off, so check the unit (ms, tokens/s): line{'s' if len(lines) > 1 else ''} "
             f"{', '.join(map(str, lines))}{of}."
         )
+
+
+def policy_words(scenario: Scenario) -> str:
+    """What is drafted: so many draft tokens, or up to so many and by what."""
+    policy = scenario.speculation.policy
+    so_many = drafts(scenario, policy.num_draft_tokens)
+    match policy:
+        case StaticPolicy():
+            return so_many
+        case OffAbovePolicy():
+            back = f" (on again from {policy.resume_at} down)" if policy.resume_at not in (None, policy.batch) else ""
+            return f"{so_many} in batches of up to {policy.batch}{back}"
+        case SchedulePolicy():
+            return f"up to {so_many} by the schedule"
+        case GoodputPolicy():
+            return f"up to {so_many} by expected goodput"
+        case PerRequestPolicy():
+            return f"up to {so_many} by each request's last round"
+        case ConfidencePolicy():
+            return f"up to {so_many} while the drafter is confident"
+        case OraclePolicy():
+            return f"up to {so_many} by an oracle"

@@ -99,8 +99,8 @@ def _policies(speculation: Speculation) -> Iterator[Problem]:
     policy, verifier = speculation.policy, speculation.verifier
     if isinstance(policy, OraclePolicy) and verifier not in ("token", "greedy"):
         remedy = (
-            f"an oracle knows what the token rule will accept, and {verifier} verification of a shorter draft is another "
-            "matter; write 'verifier: token', or another policy"
+            "an oracle knows what the token rule will accept of a draft, not what another rule makes of a shorter one; "
+            "write 'verifier: token', or another policy"
         )
         yield _problem("speculation.policy.kind", policy.kind, remedy)
     if isinstance(policy, ConfidencePolicy) and verifier == "tree":
