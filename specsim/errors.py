@@ -1,4 +1,4 @@
-"""The two ways in which a question can be unanswerable, each reported in full and never turned into a result."""
+"""How a question can be unanswerable, and an answer wrong: reported in full and never turned into a result."""
 
 from __future__ import annotations
 
@@ -51,6 +51,19 @@ class InfeasibleError(SpecsimError):
     """A well-formed scenario that can never run, such as weights that do not fit the device."""
 
     headline = "this scenario can never run"
+
+
+class BrokenRunError(RuntimeError):
+    """A run that breaks a law which every run has to keep: a mistake of the simulator and not of its input.
+
+    Args:
+        which: the run.
+        violations: what it breaks, a line each.
+    """
+
+    def __init__(self, which: str, violations: Iterable[str]) -> None:
+        self.which, self.violations = which, tuple(violations)
+        super().__init__("\n".join((which, *self.violations)))
 
 
 def invalid(where: str, path: str, value: object, remedy: str) -> InputError:

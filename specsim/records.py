@@ -27,6 +27,7 @@ class RequestRecords:
         first_token: when its first output token was ready [s].
         finish: when its last output token was ready [s].
         prompt_tokens, output_tokens: its lengths.
+        preemptions: how often it lost its place and computed again what it had; 0 where that is not known.
     """
 
     arrival: Floats
@@ -35,6 +36,7 @@ class RequestRecords:
     finish: Floats
     prompt_tokens: Ints
     output_tokens: Ints
+    preemptions: Ints
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,11 @@ class LatencyLimits:
     e2e: float = math.inf
 
 
+def queueing(requests: RequestRecords) -> Floats:
+    """Time from sending each request to the first step that it took part in [s]."""
+    return requests.admitted - requests.arrival
+
+
 def ttft(requests: RequestRecords) -> Floats:
     """Time to first token of each request, queueing included [s]."""
     return requests.first_token - requests.arrival

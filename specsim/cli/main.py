@@ -10,8 +10,9 @@ import typer
 
 from specsim import __version__
 from specsim.cli import calibrate, cost, curve, doctor, listing, prove, quantiles, schema, simulate, theory, validate
-from specsim.errors import SpecsimError
+from specsim.errors import BrokenRunError, SpecsimError
 
+EXIT_BROKEN_RUN = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 
@@ -65,6 +66,8 @@ def main() -> None:
         app()
     except SpecsimError as error:
         sys.exit(_report(error))
+    except BrokenRunError as error:
+        sys.exit(_report_broken(error))
     except SystemExit as stop:  # typer turns an interruption into this, without a word
         if stop.code == EXIT_INTERRUPTED:
             print("interrupted; nothing was written", file=sys.stderr)
@@ -78,3 +81,11 @@ def _report(error: SpecsimError) -> int:
     for problem in error.problems:
         print(f"  {problem}", file=sys.stderr)
     return EXIT_BAD_INPUT
+
+
+def _report_broken(error: BrokenRunError) -> int:
+    """Print what a run broke, a line each, and give the exit code."""
+    print(f"specsim: a mistake of the simulator; nothing was written. {error.which}:", file=sys.stderr)
+    for violation in error.violations:
+        print(f"  {violation}", file=sys.stderr)
+    return EXIT_BROKEN_RUN

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from specsim.cli.options import ForceOption, OutOption, ScenarioArgument, SetOption
 
@@ -12,30 +15,45 @@ def simulate(
     overrides: SetOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the first run of the policy as a trace for ui.perfetto.dev."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check each run for what must hold of all; exit code 1 if one does not.")
+    ] = False,
 ) -> None:
     """One load in detail: throughput, latencies and goodput, with the policy of the scenario and without speculation.
 
-    Writes the summary and one CSV each of requests and steps.
+    Writes the summary and one CSV each of requests and steps. A trace shows every step, the batch, the queue and the KV
+    cache, and each request's way through them.
 
     Examples:
     specsim simulate llama3.1-8b-h100-eagle3
 
     specsim simulate my.yaml --set 'workload.load={kind: poisson, rate: 4 requests/s}' --out out/poisson
+
+    specsim simulate my.yaml --check --trace my-trace.json
     """
     from specsim.cli.terminal import console, simulation_bar, warn
     from specsim.planner.compare import simulate_load
     from specsim.report.extrapolation import extrapolation_sentence
-    from specsim.report.folder import refuse_existing, write_folder
+    from specsim.report.folder import refuse_existing, refuse_file, write_file, write_folder
     from specsim.report.inputs import cost_sentences
     from specsim.report.load import load_files, load_sentences, load_table
+    from specsim.report.runs import check_sentence, trace_sentence, trace_writer
     from specsim.schema.load import load_scenario
 
     inputs = load_scenario(scenario, overrides or ())
     folder = out or Path("out") / f"{inputs.scenario.name}-simulate"
     refuse_existing(folder, force=force)
+    if trace:
+        refuse_file(trace, force=force, option="--trace")
     with simulation_bar(inputs.scenario.name) as progress:
-        result = simulate_load(inputs, progress=progress)
+        result = simulate_load(inputs, check=check, progress=progress)
     write_folder(folder, load_files(inputs, result), force=force)
+    if trace:
+        write_file(trace, trace_writer(inputs.scenario, result), force=force, option="--trace")
     warn(extrapolation_sentence([(inputs, result.extrapolation)]))
     screen = console()
     answer, *warnings = [*load_sentences(inputs.scenario, result), *cost_sentences(inputs)]
@@ -43,4 +61,8 @@ def simulate(
     for warning in warnings:
         screen.print(warning, style="yellow", markup=False, soft_wrap=True)
     screen.print(load_table(inputs.scenario, result))
+    if check:
+        screen.print(check_sentence(inputs.scenario, result), markup=False, soft_wrap=True)
+    if trace:
+        screen.print(trace_sentence(trace, inputs.scenario, result), markup=False, soft_wrap=True)
     screen.print(f"written to {folder}/", markup=False, soft_wrap=True)

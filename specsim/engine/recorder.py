@@ -41,7 +41,7 @@ class Recorder:
             requests: of the run.
             num_nodes: draft tokens of a draft for 0, 1, .. D positions.
         """
-        columns = (requests[name].copy() for name in RequestRecords.__dataclass_fields__)
+        served = _request_records(requests)
         empty = (np.zeros((0, 2)), np.zeros((0, len(PARTS))), np.zeros((0, NUM_STEP_COUNTS), np.int64))
         spans, parts, counts = (np.concatenate(column) for column in zip(empty, *self._steps, strict=True))
         counts[:, 5] *= self._block_size
@@ -49,11 +49,11 @@ class Recorder:
         steps = StepRecords(start, end, parts, *counts.T.copy()[:NUM_STEP_COUNTS])
         tally = self._tally(num_nodes)
         if not self._log.keep_rounds:
-            return RunRecords(RequestRecords(*columns), steps, None, tally)
+            return RunRecords(served, steps, None, tally)
         rounds = np.concatenate([np.zeros((0, NUM_ROUND_COLUMNS), np.int64), *self._rounds]).T.copy()
         step, request, num_draft, nodes, accepted, emitted, from_prompt = rounds
         kept = RoundRecords(step, request, num_draft, nodes, accepted, emitted, from_prompt.astype(np.bool_))
-        return RunRecords(RequestRecords(*columns), steps, kept, tally)
+        return RunRecords(served, steps, kept, tally)
 
     def _tally(self, num_nodes: Ints) -> RoundTally:
         log = self._log
@@ -70,3 +70,15 @@ class Recorder:
             gap_count=log.gaps[gaps],
             gap_sum=float(log.gap_sum[0]),
         )
+
+
+def _request_records(requests: Requests) -> RequestRecords:
+    return RequestRecords(
+        arrival=requests.arrival.copy(),
+        admitted=requests.admitted.copy(),
+        first_token=requests.first_token.copy(),
+        finish=requests.finish.copy(),
+        prompt_tokens=requests.prompt_tokens.copy(),
+        output_tokens=requests.output_tokens.copy(),
+        preemptions=requests.preempted.copy(),
+    )

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
+from specsim.analysis.invariants import violations
 from specsim.analysis.latencies import LatencyLimits, goodput, slo_attainment
 from specsim.analysis.metrics import RunMetrics, reach, steady_window, summarise
 from specsim.costs.extrapolation import Extrapolation
+from specsim.errors import BrokenRunError
 from specsim.forward import Reach, farthest
 from specsim.planner.points import Progress
 from specsim.records import RunRecords
@@ -82,11 +84,17 @@ class LoadResult:
         return self.values[num_draft_tokens][:, METRICS.index(metric)]
 
 
-def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) -> LoadResult:
+def simulate_load(inputs: Inputs, *, check: bool = False, progress: Progress = lambda share: None) -> LoadResult:
     """Run the scenario's own load, without speculation and with the policy's draft length.
+
+    Args:
+        inputs: the scenario and what it refers to.
+        check: whether each run is checked for what must hold of all, see ``analysis.invariants``.
+        progress: is told of shares of the work.
 
     Raises:
         InfeasibleError: before anything is simulated, when a request could never be served.
+        BrokenRunError: when ``check`` finds a mistake of the engine.
     """
     scenario, simulation = inputs.scenario, Simulation(inputs)
     drafted = scenario.speculation.policy.num_draft_tokens
@@ -108,6 +116,8 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
                 replication=replication,
                 policy=scenario.speculation.policy if k else None,
             )
+            if check:
+                _check(run, simulation.memory(k > 0).kv_tokens, k, replication)
             records.setdefault(k, run)
             reached.append(reach(run.steps))
             shares.append(
@@ -119,6 +129,14 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
         sending_share[k] = float(np.mean(shares))
     left_out = sum(trace.left_out for trace in simulation.traffic.traces.values())
     return LoadResult(drafted, values, records, sending_share, simulation.extrapolation(farthest(reached)), left_out)
+
+
+def _check(run: RunRecords, kv_tokens: int, num_draft_tokens: int, replication: int) -> None:
+    """Refuse a run that breaks what must hold of all."""
+    found = violations(run, kv_tokens)
+    if found:
+        arm = f"with up to {num_draft_tokens} draft tokens" if num_draft_tokens else "without speculation"
+        raise BrokenRunError(f"Replication {replication} {arm} breaks what must hold of every run", found)
 
 
 def _row(run: RunRecords, load: object, slo: SLO) -> list[float]:

@@ -76,8 +76,13 @@ def write_folder(folder: Path, writers: Mapping[str, Writer], *, force: bool) ->
         raise InputError([Problem("--out", "", repr(str(folder)), remedy)]) from error
 
 
-def refuse_file(path: Path, *, force: bool) -> None:
+def refuse_file(path: Path, *, force: bool, option: str = "--out") -> None:
     """Say before any work is done that a file could not be written.
+
+    Args:
+        path: of the file.
+        force: whether it may be replaced.
+        option: what named it.
 
     Raises:
         InputError: when it is a folder, exists and ``force`` is not given, or its folder cannot be written to.
@@ -90,25 +95,25 @@ def refuse_file(path: Path, *, force: bool) -> None:
     elif not (path.parent.is_dir() and os.access(path.parent, os.W_OK | os.X_OK)):
         remedy = "cannot be written; name a file in a folder that exists and can be written to"
     if remedy:
-        raise InputError([Problem("--out", "", repr(str(path)), remedy)])
+        raise InputError([Problem(option, "", repr(str(path)), remedy)])
 
 
-def write_file(path: Path, write: Writer, *, force: bool) -> None:
-    """Write one file whole or not at all.
+def write_file(path: Path, write: Writer, *, force: bool, option: str = "--out") -> None:
+    """Write one file whole or not at all; arguments as of ``refuse_file``, and what writes it.
 
     Raises:
         InputError: when it exists and ``force`` is not given, or cannot be written.
     """
     if path.exists() and not force:
         remedy = "exists already; add --force to replace it, or name another file"
-        raise InputError([Problem("--out", "", repr(str(path)), remedy)])
+        raise InputError([Problem(option, "", repr(str(path)), remedy)])
     scratch = path.parent / f".{path.name}-unfinished"
     try:
         write(scratch)
         os.replace(scratch, path)
     except OSError as error:
         remedy = f"cannot be written ({error.strerror or error}); name a file in a folder that exists"
-        raise InputError([Problem("--out", "", repr(str(path)), remedy)]) from error
+        raise InputError([Problem(option, "", repr(str(path)), remedy)]) from error
     finally:
         with suppress(OSError):
             scratch.unlink()

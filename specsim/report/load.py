@@ -13,9 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from specsim.analysis.intervals import Interval
+from specsim.analysis.latencies import e2e, queueing, tpot, ttft
 from specsim.planner.compare import METRICS, THROUGHPUT, LoadResult
 from specsim.planner.notes import held_acceptance
-from specsim.records import PARTS
+from specsim.records import PARTS, RequestRecords
 from specsim.report.extrapolation import extrapolation_sentence
 from specsim.report.folder import Writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
@@ -99,13 +100,18 @@ def load_files(inputs: Inputs, result: LoadResult) -> Mapping[str, Writer]:
     }
     frames = {}
     for k, run in result.records.items():
-        frames[f"requests-{k}.csv"] = pd.DataFrame(_columns(run.requests))
+        frames[f"requests-{k}.csv"] = pd.DataFrame(_columns(run.requests) | _latencies(run.requests))
         steps = _columns(run.steps)
         parts = steps.pop("parts")
         frames[f"steps-{k}.csv"] = pd.DataFrame(steps | {f"{part}_s": parts[:, i] for i, part in enumerate(PARTS)})
     return {name: text_writer(text) for name, text in texts.items()} | {
         name: table_writer(frame) for name, frame in frames.items()
     }
+
+
+def _latencies(requests: RequestRecords) -> dict[str, Any]:
+    """Of each request [s]."""
+    return {"queue_s": queueing(requests), "ttft_s": ttft(requests), "tpot_s": tpot(requests), "e2e_s": e2e(requests)}
 
 
 def _columns(records: Any) -> dict[str, Any]:

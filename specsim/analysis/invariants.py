@@ -1,0 +1,186 @@
+"""What must hold of every simulated run, whatever its requests, limits, drafts and clients; else the engine is wrong.
+
+Knows the records alone: nothing of how the engine schedules, and nothing of what a run is to be compared with. Records
+that were measured need not comply, since clients and servers have clocks of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.records import Floats, Ints, RequestRecords, RoundRecords, RoundTally, RunRecords, StepRecords
+
+Column = Floats | Ints
+
+ROUNDING = 128 * np.finfo(np.float64).eps
+"""By how much two sums of the same positive terms can differ, as a share: NumPy adds in pairs, blocks of 128 by eight
+at once, which for up to 2^40 terms rounds at most 16 + 40 times; the terms themselves are rounded thrice."""
+
+
+def violations(run: RunRecords, kv_tokens: int | None = None) -> list[str]:
+    """What a run breaks, a line each, with the first request, step or round that does; empty for a good run.
+
+    Args:
+        run: at least one request; all fields of a table are equally long.
+        kv_tokens: size of the KV pool; None where it is not known.
+    """
+    of_tables = [*requests_are_served(run.requests), *steps_follow_each_other(run.steps, kv_tokens)]
+    if of_tables:  # what follows takes times and counts to be such
+        return of_tables
+    found = [
+        *steps_hold_who_is_there(run.requests, run.steps),
+        *rests_only_when_empty(run.requests, run.steps),
+        *obeys_littles_law(run.requests, run.steps),
+        *emits_what_was_asked(run.requests, run.steps),
+    ]
+    if run.rounds is not None:
+        found += rounds_add_up(run.requests, run.steps, run.rounds)
+    if run.tally is not None:
+        found += tally_adds_up(run.requests, run.steps, run.tally)
+    return found
+
+
+def requests_are_served(requests: RequestRecords) -> Iterator[str]:
+    """Each is sent, admitted, receives a first token and finishes, in this order."""
+    r = requests
+    for name in ("arrival", "admitted", "first_token", "finish"):
+        times: Floats = getattr(r, name)
+        yield from _each("request", ~np.isfinite(times), f"has {{}} as the time of {name}", times)
+    yield from _each("request", r.admitted < r.arrival, "is admitted at {} s, sent at {} s", r.admitted, r.arrival)
+    told = "has its first token at {} s, not after it was admitted at {} s"
+    yield from _each("request", r.first_token <= r.admitted, told, r.first_token, r.admitted)
+    told = "finishes at {} s, before its first token at {} s"
+    yield from _each("request", r.finish < r.first_token, told, r.finish, r.first_token)
+    yield from _each("request", r.output_tokens < 1, "has {} output tokens", r.output_tokens)
+    yield from _each("request", r.preemptions < 0, "lost its place {} times", r.preemptions)
+
+
+def steps_follow_each_other(steps: StepRecords, kv_tokens: int | None = None) -> Iterator[str]:
+    """Time only goes on, steps do not overlap, their parts add up, and the KV cache stays within its pool."""
+    s, before = steps, np.append(-np.inf, steps.end[:-1])
+    yield from _each("step", ~(s.end > s.start), "ends at {} s, begins at {} s", s.end, s.start)
+    yield from _each("step", s.start < before, "begins at {} s, before the last one ends at {} s", s.start, before)
+    # the clock adds a duration to a start, which rounds once at the size of the clock
+    parts, lasts = s.parts.sum(axis=1), s.end - s.start
+    apart = ~(np.abs(parts - lasts) <= 2 * np.spacing(s.end) + ROUNDING * lasts)
+    yield from _each("step", apart, "lasts {} s, and its parts {} s", lasts, parts)
+    for name in (field.name for field in fields(s) if field.name not in ("start", "end", "parts")):
+        counts: Ints = getattr(s, name)
+        yield from _each("step", counts < 0, f"has {{}} as {name}", counts)
+    yield from _each("step", s.num_decodes + s.num_prompt_tokens == 0, "computes no token")
+    told = "decodes {} requests, and {} are in service"
+    yield from _each("step", s.num_decodes > s.num_running, told, s.num_decodes, s.num_running)
+    if kv_tokens is not None:
+        told = f"holds {{}} KV tokens, and the pool {kv_tokens}"
+        yield from _each("step", s.kv_tokens > kv_tokens, told, s.kv_tokens)
+
+
+def steps_hold_who_is_there(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
+    """Whoever is sent and not finished is in service or waits."""
+    there, running, waiting = _present(requests, steps.start), steps.num_running, steps.num_waiting
+    told = "has {} in service and {} waiting, and {} are sent and not finished"
+    yield from _each("step", there != running + waiting, told, running, waiting, there)
+
+
+def rests_only_when_empty(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
+    """Between steps there is no time unless nobody is there."""
+    rests = np.append(False, steps.start[1:] > steps.end[:-1])
+    sent, gone = (np.searchsorted(np.sort(times), steps.start) for times in (requests.arrival, requests.finish))
+    yield from _each("step", rests & (sent > gone), "begins after a rest, with {} requests there", sent - gone)
+
+
+def obeys_littles_law(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
+    """The mean number in the system, as steps counted it, is arrivals per second times the mean time in the system.
+
+    Over a run that begins and ends empty this is no matter of chance. To those whom a step found there come those who
+    were sent while it ran, until it ended.
+    """
+    there = ((steps.num_running + steps.num_waiting) * (steps.end - steps.start)).sum()
+    step = np.searchsorted(steps.start, requests.arrival, "left") - 1
+    until = np.where(step < 0, -np.inf, steps.end[np.maximum(step, 0)])
+    there += np.maximum(until - requests.arrival, 0.0).sum()
+    took, seconds = (requests.finish - requests.arrival).sum(), requests.finish.max() - requests.arrival.min()
+    if not abs(there - took) <= ROUNDING * took:
+        number = len(requests.finish)
+        yield (
+            f"Little's law: {there / seconds} requests were there on average, and {number / seconds} came per second "
+            f"and stayed {took / number} s, which is {took / seconds}"
+        )
+
+
+def emits_what_was_asked(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
+    """Steps yield as many tokens as requests asked for."""
+    emitted, asked = steps.num_emitted.sum(), requests.output_tokens.sum()
+    if emitted != asked:
+        yield f"steps: all yield {emitted} output tokens, and requests asked for {asked}"
+
+
+def rounds_add_up(requests: RequestRecords, steps: StepRecords, rounds: RoundRecords) -> Iterator[str]:
+    """Each decode of a step has its round, and rounds give requests what they asked for, when they received it."""
+    number, num_steps = len(requests.finish), len(steps.end)
+    strays = (rounds.step < 0) | (rounds.step >= num_steps) | (rounds.request < 0) | (rounds.request >= number)
+    told = "is of step {} and request {}, which do not exist"
+    yield from _each("round", strays, told, rounds.step, rounds.request)
+    if strays.any():
+        return
+    verified, ready = ~rounds.from_prompt, steps.end[rounds.step]
+    for name, recorded, counted in (
+        ("decodes", steps.num_decodes, _total(rounds.step[verified], None, num_steps)),
+        ("draft tokens", steps.num_draft_tokens, _total(rounds.step, rounds.num_nodes, num_steps)),
+        ("output tokens", steps.num_emitted, _total(rounds.step, rounds.num_emitted, num_steps)),
+    ):
+        yield from _unequal("step", name, recorded, counted)
+    received = _total(rounds.request, rounds.num_emitted, number)
+    yield from _unequal("request", "output tokens", requests.output_tokens, received)
+    accepted, drafted, nodes = rounds.num_accepted, rounds.num_draft, rounds.num_nodes
+    wrong = (accepted > drafted) | (drafted > nodes) | (accepted < 0)
+    yield from _each("round", wrong, "accepts {} of {} positions with {} tokens", accepted, drafted, nodes)
+    emitted, short = rounds.num_emitted, (rounds.num_emitted < accepted + 1) & (ready < requests.finish[rounds.request])
+    wrong = (emitted < 1) | (emitted > accepted + 1) | short
+    yield from _each("round", wrong, "yields {} tokens, and {} passed before the last", emitted, accepted)
+    earliest, latest = np.full(number, np.inf), np.full(number, -np.inf)
+    np.minimum.at(earliest, rounds.request, ready)
+    np.maximum.at(latest, rounds.request, ready)
+    yield from _unequal("request", "s as the time of its first token", requests.first_token, earliest)
+    yield from _unequal("request", "s as the time of its last token", requests.finish, latest)
+
+
+def tally_adds_up(requests: RequestRecords, steps: StepRecords, tally: RoundTally) -> Iterator[str]:
+    """Counted verifies are those of the steps; other tokens come from prompts, one each time that one is whole."""
+    for name, recorded, counted in (
+        ("decodes", steps.num_decodes.sum(), tally.count.sum()),
+        ("draft tokens", steps.num_draft_tokens.sum(), (tally.count * tally.num_nodes).sum()),
+    ):
+        if recorded != counted:
+            yield f"steps: all have {recorded} {name}, and {counted} were counted"
+    from_prompts = steps.num_emitted.sum() - (tally.count * tally.num_emitted).sum()
+    most = len(requests.finish) + requests.preemptions.sum()
+    if not 0 <= from_prompts <= most:
+        yield f"steps: {from_prompts} tokens come from prompts, which were whole at most {most} times"
+
+
+def _present(requests: RequestRecords, times: Floats) -> Ints:
+    """How many are sent and not finished at these times."""
+    sent, gone = (np.searchsorted(np.sort(moments), times, "right") for moments in (requests.arrival, requests.finish))
+    return np.asarray(sent - gone)
+
+
+def _total(places: Ints, weights: Ints | None, number: int) -> Ints:
+    """Sums by place; counts of tokens are whole in floats."""
+    return np.bincount(places, weights, number).astype(np.int64)
+
+
+def _unequal(kind: str, name: str, recorded: Column, counted: Column) -> Iterator[str]:
+    return _each(kind, recorded != counted, f"has {{}} {name}, and its rounds {{}}", recorded, counted)
+
+
+def _each(kind: str, broken: NDArray[np.bool_], told: str, *columns: Column) -> Iterator[str]:
+    """The first place where something is broken, told with its values, and how many others there are."""
+    places = np.flatnonzero(broken)
+    if places.size:
+        others = f" (and {places.size - 1} more)" if places.size > 1 else ""
+        yield f"{kind} {places[0]}: {told.format(*(column[places[0]] for column in columns))}{others}"
