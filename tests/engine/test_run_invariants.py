@@ -1,10 +1,13 @@
 """What holds of every run, whatever its requests, limits, drafts and clients."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from specsim.analysis.invariants import violations
 from specsim.schema.policy import StaticPolicy
 
 SETTINGS = settings(max_examples=80, deadline=None)
@@ -216,3 +219,14 @@ def test_when_the_budget_is_short_whole_drafts_come_before_cut_ones(served, data
         assert (np.diff(cut.astype(int)) >= 0).all()
         # a chain that is cut leaves nothing to those behind it
         assert how.shape.width > 1 or cut.sum() <= 1
+
+
+@SETTINGS
+@given(st.data())
+def test_no_run_breaks_what_a_check_looks_for(cases, data):
+    case, keep_rounds = data.draw(cases(max_priority=2), "case"), data.draw(st.booleans(), "keep_rounds")
+    server = case._replace(setup=replace(case.setup, keep_rounds=keep_rounds)).server()
+    records = server.finish()
+    assert (records.rounds is not None) == keep_rounds
+    assert violations(records, case.setup.kv_tokens) == []
+    np.testing.assert_array_equal(records.requests.preemptions, server.requests.preempted)
