@@ -34,6 +34,7 @@ def violations(run: RunRecords, kv_tokens: int | None = None) -> list[str]:
     found = [
         *steps_hold_who_is_there(run.requests, run.steps),
         *rests_only_when_empty(run.requests, run.steps),
+        *tokens_come_with_steps(run.requests, run.steps),
         *obeys_littles_law(run.requests, run.steps),
         *emits_what_was_asked(run.requests, run.steps),
     ]
@@ -91,6 +92,17 @@ def rests_only_when_empty(requests: RequestRecords, steps: StepRecords) -> Itera
     rests = np.append(False, steps.start[1:] > steps.end[:-1])
     sent, gone = (np.searchsorted(np.sort(times), steps.start) for times in (requests.arrival, requests.finish))
     yield from _each("step", rests & (sent > gone), "begins after a rest, with {} requests there", sent - gone)
+
+
+def tokens_come_with_steps(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
+    """Whoever is admitted is so when a step begins, and tokens are ready when one ends."""
+    for name, times, moments in (
+        ("is admitted at {} s, when no step begins", requests.admitted, steps.start),
+        ("has its first token at {} s, when no step ends", requests.first_token, steps.end),
+        ("finishes at {} s, when no step ends", requests.finish, steps.end),
+    ):
+        nearest = moments[np.minimum(np.searchsorted(moments, times), len(moments) - 1)]
+        yield from _each("request", nearest != times, name, times)
 
 
 def obeys_littles_law(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
@@ -158,9 +170,17 @@ def tally_adds_up(requests: RequestRecords, steps: StepRecords, tally: RoundTall
         if recorded != counted:
             yield f"steps: all have {recorded} {name}, and {counted} were counted"
     from_prompts = steps.num_emitted.sum() - (tally.count * tally.num_emitted).sum()
-    most = len(requests.finish) + requests.preemptions.sum()
+    number = len(requests.finish)
+    most = number + requests.preemptions.sum()
     if not 0 <= from_prompts <= most:
         yield f"steps: {from_prompts} tokens come from prompts, which were whole at most {most} times"
+    gaps, later = tally.gap_count.sum(), tally.count.sum() + from_prompts - number
+    if gaps != later:
+        yield f"requests: received tokens {later} times after their first, and {gaps} gaps were counted"
+    # summed one after the other, which rounds as often as there are gaps
+    between, seconds = (requests.finish - requests.first_token).sum(), tally.gap_sum
+    if not abs(seconds - between) <= (1 + gaps / 128) * ROUNDING * between:
+        yield f"requests: took {between} s from their first token to their last, and their gaps {seconds} s"
 
 
 def _present(requests: RequestRecords, times: Floats) -> Ints:

@@ -26,6 +26,9 @@ BROKEN = [
     ("requests", "finish", 1, 5.5, "step 3: has 1 in service and 1 waiting, and 3 are sent and not finished"),
     ("requests", "finish", 1, 5.5, "Little's law: 2.0 requests were there on average, and 0.5 came per second"),
     ("requests", "arrival", 2, 2.5, "Little's law: "),
+    ("requests", "admitted", 0, 0.5, "request 0: is admitted at 0.5 s, when no step begins"),
+    ("requests", "first_token", 0, 0.5, "request 0: has its first token at 0.5 s, when no step ends"),
+    ("requests", "finish", 0, 7.0, "request 0: finishes at 7.0 s, when no step ends"),
     ("steps", "end", 2, 3.0, "step 2: ends at 3.0 s, begins at 3.0 s"),
     ("steps", "end", 2, np.nan, "step 2: ends at nan s, begins at 3.0 s"),
     ("steps", "start", 3, 4.5, "step 3: begins at 4.5 s, before the last one ends at 5.0 s"),
@@ -51,16 +54,18 @@ BROKEN = [
     ("tally", "count", 0, 2, "steps: all have 5 decodes, and 6 were counted"),
     ("tally", "num_nodes", 0, 1, "steps: all have 10 draft tokens, and 9 were counted"),
     ("tally", "num_emitted", 0, 9, "steps: -3 tokens come from prompts, which were whole at most 3 times"),
-    ("tally", "num_emitted", 0, 2, "steps: 4 tokens come from prompts, which were whole at most 3 times")
+    ("tally", "num_emitted", 0, 2, "steps: 4 tokens come from prompts, which were whole at most 3 times"),
+    ("tally", "gap_count", 1, 3, "requests: received tokens 5 times after their first, and 4 gaps were counted"),
 ]  # fmt: skip
 
 
 def tally_of(rounds):
-    """An entry for each verify."""
+    """An entry for each verify; chunks of output are 2, 2 and 1 s, and 2 and 2 s apart."""
     verified = ~rounds.from_prompt
     columns = (column[verified] for column in (rounds.num_draft, rounds.num_nodes, rounds.num_accepted))
-    ones, none = np.ones(int(verified.sum()), np.int64), np.zeros(0)
-    return RoundTally(*columns, rounds.num_emitted[verified], ones > 0, ones, none, none.astype(np.int64), 0.0)
+    ones = np.ones(int(verified.sum()), np.int64)
+    gap, gap_count = np.array([1.0, 2.0]), np.array([1, 4])
+    return RoundTally(*columns, rounds.num_emitted[verified], ones > 0, ones, gap, gap_count, gap_sum=9.0)
 
 
 @pytest.fixture
@@ -82,6 +87,11 @@ def test_what_is_wrong_is_found(whole, table, column, place, value, told):
     values[place] = value
     found = violations(replace(whole, **{table: replace(records, **{column: values})}), POOL)
     assert any(line.startswith(told) for line in found), found
+
+
+def test_gaps_add_up_to_the_time_between_first_and_last_tokens(whole):
+    found = violations(replace(whole, tally=replace(whole.tally, gap_sum=9.5)), POOL)
+    assert found == ["requests: took 9.0 s from their first token to their last, and their gaps 9.5 s"]
 
 
 def test_the_server_may_not_rest_while_somebody_is_there(whole):
@@ -106,4 +116,5 @@ def test_the_time_of_day_does_not_matter(whole):
     requests = replace(whole.requests, **times)
     spans = {name: shift + scale * getattr(whole.steps, name) for name in ("start", "end")}
     steps = replace(whole.steps, **spans, parts=scale * whole.steps.parts)
-    assert violations(replace(whole, requests=requests, steps=steps), POOL) == []
+    tally = replace(whole.tally, gap_sum=scale * whole.tally.gap_sum)
+    assert violations(replace(whole, requests=requests, steps=steps, tally=tally), POOL) == []
