@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from specsim.records import PARTS, Floats, Ints, RequestRecords, RunRecords, StepRecords
 
 MOST_EVENTS = 200_000
-"""Events of a trace, names of rows left out: some 40 MB, which viewers open in seconds."""
+"""Events of a trace, names of rows left out: some 35 MB."""
 ENGINE, REQUESTS = 1, 2  # processes
 COUNTERS, PHASES = 3, 3  # events for each change of the counters, and at most for each request
 
