@@ -14,6 +14,7 @@ help:  ## list the commands
 	  || { echo "specsim needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fast,test,dev]'
+	$(BIN)/specsim doctor > /dev/null  # compiles the simulator, once
 	@touch .venv/installed
 
 demo: .venv/installed  ## does speculation pay for Llama-3.1-8B with an EAGLE-3 head on an H100?

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from specsim.kernels import kernel
 
 Mode = Literal["graph", "piecewise", "eager"]  # replayed whole; all but attention replayed; launched kernel by kernel
@@ -45,12 +42,6 @@ TOKENS, LOGIT_ROWS, SEQUENCES, CONTEXT_TOKENS, QUERY_CONTEXT = 0, 1, 2, 3, 4
 FUSED_TOKENS, PROMPT_QUERY_CONTEXT, VERIFY_CONTEXT, PROMPT_TOKENS, CORRECTED_ROWS = 5, 6, 7, 8, 9
 NUM_SUMS = len(Pass._fields)
 """Columns of passes that are rows of an array."""
-
-
-@kernel
-def pass_of(row: NDArray[np.int64]) -> Pass:
-    """The pass of a row."""
-    return Pass(row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9])
 
 
 class Reach(NamedTuple):

@@ -4,8 +4,8 @@ A kernel is plain Python over numbers, arrays and named tuples of them, and call
 Marking one changes nothing about it; ``engine.compiled`` tells numba of all that are marked, once a run asks for
 compiled code. Numba is not imported here.
 
-Handing an array to a compiled function counts a reference, at some 10 ns. What is done for every request of every step
-is therefore written out in loops over local arrays, with calls that take numbers alone.
+Kernels make no arrays; what they work with is handed to them. Compiled code then need not count who holds which array,
+which takes longer than most of what is done here.
 """
 
 from __future__ import annotations

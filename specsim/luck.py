@@ -9,6 +9,7 @@ which batch or how often a number is looked up.
 from __future__ import annotations
 
 import zlib
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,8 @@ NUM_LANES = 4
 BY_POSITION, BY_ROUND = 0, 1
 """What the position of a counter means: that of an output token, or that of a round's start."""
 
-_ROTATIONS = np.array([[14, 16], [52, 57], [23, 40], [5, 37], [25, 33], [46, 12], [58, 22], [32, 32]], np.uint64)
 _PARITY = np.uint64(0x1BD11BDAA9FC1A22)
-_BITS, _DROPPED, _UNIT = np.uint64(64), np.uint64(11), 2.0**-53
-NUM_ROUNDS = 20
+_DROPPED, _UNIT = np.uint64(11), 2.0**-53
 
 
 def luck_key(seed: int, replication: int) -> Words:
@@ -37,54 +36,58 @@ def luck_key(seed: int, replication: int) -> Words:
 
 
 @kernel
-def threefry(key: Words, words: Words) -> None:
-    """Replace counters [4, n] by what they map to under a key [4]."""
-    keys = np.empty(5, np.uint64)
-    for word in range(4):
-        keys[word] = key[word]
-    keys[4] = _PARITY ^ key[0] ^ key[1] ^ key[2] ^ key[3]
-    for word in range(4):
-        _add(words[word], keys[word])
-    for i in range(5 * len(key)):
-        swap = 2 * (i % 2)  # odd rounds mix words 0 with 3 and 2 with 1
-        _mix(words[0], words[1 + swap], _ROTATIONS[i % 8, 0])
-        _mix(words[2], words[3 - swap], _ROTATIONS[i % 8, 1])
-        if i % 4 == 3:
-            inject = i // 4 + 1
-            for word in range(4):
-                _add(words[word], keys[(inject + word) % 5])
-            _add(words[3], np.uint64(inject))
+def threefry(key: Words, x0: Any, x1: Any, x2: Any, x3: Any) -> tuple[Any, Any, Any, Any]:
+    """What counters map to under a key [4]: four words each, as numbers or as arrays of them."""
+    k0, k1, k2, k3 = key[0], key[1], key[2], key[3]
+    k4 = _PARITY ^ k0 ^ k1 ^ k2 ^ k3
+    x0, x1, x2, x3 = x0 + k0, x1 + k1, x2 + k2, x3 + k3
+    x0, x1, x2, x3 = _four_rounds(x0, x1, x2, x3, 14, 16, 52, 57, 23, 40, 5, 37)
+    x0, x1, x2, x3 = x0 + k1, x1 + k2, x2 + k3, x3 + k4 + np.uint64(1)
+    x0, x1, x2, x3 = _four_rounds(x0, x1, x2, x3, 25, 33, 46, 12, 58, 22, 32, 32)
+    x0, x1, x2, x3 = x0 + k2, x1 + k3, x2 + k4, x3 + k0 + np.uint64(2)
+    x0, x1, x2, x3 = _four_rounds(x0, x1, x2, x3, 14, 16, 52, 57, 23, 40, 5, 37)
+    x0, x1, x2, x3 = x0 + k3, x1 + k4, x2 + k0, x3 + k1 + np.uint64(3)
+    x0, x1, x2, x3 = _four_rounds(x0, x1, x2, x3, 25, 33, 46, 12, 58, 22, 32, 32)
+    x0, x1, x2, x3 = x0 + k4, x1 + k0, x2 + k1, x3 + k2 + np.uint64(4)
+    x0, x1, x2, x3 = _four_rounds(x0, x1, x2, x3, 14, 16, 52, 57, 23, 40, 5, 37)
+    return x0 + k0, x1 + k1, x2 + k2, x3 + k3 + np.uint64(5)
 
 
 @kernel
-def _add(a: Words, number: np.uint64) -> None:
-    a += number
+def _four_rounds(
+    x0: Any, x1: Any, x2: Any, x3: Any, a: int, b: int, c: int, d: int, e: int, f: int, g: int, h: int
+) -> tuple[Any, Any, Any, Any]:
+    """Four rounds, each of two words that mix with their neighbours, turned by so many bits."""
+    x0 = x0 + x1
+    x1 = _turned(x1, a) ^ x0
+    x2 = x2 + x3
+    x3 = _turned(x3, b) ^ x2
+    x0 = x0 + x3
+    x3 = _turned(x3, c) ^ x0
+    x2 = x2 + x1
+    x1 = _turned(x1, d) ^ x2
+    x0 = x0 + x1
+    x1 = _turned(x1, e) ^ x0
+    x2 = x2 + x3
+    x3 = _turned(x3, f) ^ x2
+    x0 = x0 + x3
+    x3 = _turned(x3, g) ^ x0
+    x2 = x2 + x1
+    x1 = _turned(x1, h) ^ x2
+    return x0, x1, x2, x3
 
 
 @kernel
-def _mix(a: Words, b: Words, rotation: np.uint64) -> None:
-    a += b
-    np.bitwise_xor((b << rotation) | (b >> (_BITS - rotation)), a, b)
+def _turned(word: Any, bits: int) -> Any:
+    return (word << np.uint64(bits)) | (word >> np.uint64(64 - bits))
 
 
-@kernel
-def _fill(words: Words, number: int) -> None:
-    words[:] = number
-
-
-@kernel
-def _as_uniforms(words: Words, uniforms: Floats) -> None:
-    words >>= _DROPPED
-    np.multiply(words, _UNIT, uniforms)
-
-
-@kernel
 def draw_luck(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> None:
     """Fill a table with a request's uniforms in [0, 1).
 
-    Entry (lane, i, j) serves position ``first + i`` and column j. By position, columns are siblings: entry
-    (LANE_DRAFT, i, j) says which token the j-th child of a node drafted for that output position is, and (LANE_ACCEPT,
-    i, j) whether it is accepted; a chain has first children only. By round, positions are those at which a round
+    Entry (lane, j, i) serves column j and position ``first + i``. By position, columns are siblings: entry
+    (LANE_DRAFT, j, i) says which token the j-th child of a node drafted for that output position is, and (LANE_ACCEPT,
+    j, i) whether it is accepted; a chain has first children only. By round, positions are those at which a round
     starts, and column j is its j-th draft. Column 0 by position also says which token ends the round that starts there
     (LANE_FINAL) and whether a look-up there finds a draft (LANE_FOUND).
 
@@ -101,19 +104,29 @@ def draw_luck(lanes: Floats, key: Words, request: int, first: int, purpose: int)
     accepting go by the round.
 
     Args:
-        lanes: receives the numbers [NUM_LANES, positions, columns].
+        lanes: receives the numbers [NUM_LANES, columns, positions].
         key: as made by ``luck_key``.
         request: whose.
         first: position of the first row.
         purpose: BY_POSITION or BY_ROUND.
     """
-    num_positions = lanes.shape[1]
-    words = np.empty((NUM_LANES, num_positions), np.uint64)
-    for column in range(lanes.shape[2]):
-        for word, number in enumerate((first, column, request, purpose)):
-            _fill(words[word], number)
-        for i in range(num_positions):
-            words[0, i] += np.uint64(i)
-        threefry(key, words)
-        for lane in range(NUM_LANES):
-            _as_uniforms(words[lane], lanes[lane, :, column])
+    positions = np.arange(first, first + lanes.shape[2]).astype(np.uint64)
+    same = np.ones_like(positions)
+    for column in range(lanes.shape[1]):
+        counters = (positions, same * np.uint64(column), same * np.uint64(request), same * np.uint64(purpose))
+        for lane, words in enumerate(threefry(key, *counters)):
+            lanes[lane, column] = (words >> _DROPPED) * _UNIT
+
+
+@kernel
+def draw_luck_one_by_one(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> None:
+    """``draw_luck`` as compiled code does it: counter by counter, which keeps the words out of memory."""
+    for column in range(lanes.shape[1]):
+        drafting, accepting = lanes[LANE_DRAFT, column], lanes[LANE_ACCEPT, column]
+        final, finding = lanes[LANE_FINAL, column], lanes[LANE_FOUND, column]
+        for i in range(lanes.shape[2]):
+            x0, x1, x2, x3 = threefry(
+                key, np.uint64(first + i), np.uint64(column), np.uint64(request), np.uint64(purpose)
+            )
+            drafting[i], accepting[i] = (x0 >> _DROPPED) * _UNIT, (x1 >> _DROPPED) * _UNIT
+            final[i], finding[i] = (x2 >> _DROPPED) * _UNIT, (x3 >> _DROPPED) * _UNIT

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +34,11 @@ from specsim.schema.policy import Policy, StaticPolicy
 from specsim.schema.quantisation import KV_BYTES, Quantisation
 from specsim.schema.scenario import Deployment
 from specsim.schema.speculation import NgramLookup, pass_kind
-from specsim.schema.workload import ClosedLoop, FixedLengths, Load, QuantileLengths
-from specsim.workload.arrivals import poisson_arrivals
-from specsim.workload.lengths import Lengths, fixed_lengths, resampled_lengths, table_lengths
-from specsim.workload.quantiles import read_table
-from specsim.workload.traces import read_azure_trace
+from specsim.schema.workload import ClosedLoop, Load, Replay
+from specsim.workload.columns import capped
+from specsim.workload.lengths import Lengths
+from specsim.workload.stated import Traffic
+from specsim.workload.trace import Trace
 
 BLOCK_SIZE = 16  # tokens in a KV block, where the engine's profile says nothing
 
@@ -49,6 +50,7 @@ class Simulation:
         inputs: the scenario and what it refers to.
 
     Attributes:
+        traffic: what clients send.
         target, drafter: what their forward passes multiply; no drafter where no model drafts.
         rates: what the device achieves.
         products: what times the target's matrix products; None for the roofline.
@@ -72,7 +74,8 @@ class Simulation:
         self.rates: Rates = device_rates(inputs.engine.on(inputs.device), ideal=deployment.ideal)
         self.products = _measured_products(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
         self.hands_on_all = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
-        self._sample_lengths = _lengths_sampler(inputs)
+        scenario, where = inputs.scenario, str(inputs.files["scenario"])
+        self.traffic = Traffic(scenario.workload, inputs.lengths_files, scenario.seed, where)
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
         self.memory = cache(self._make_memory_plan)
@@ -91,7 +94,7 @@ class Simulation:
         """Simulate one run; the same arguments give the same records, byte for byte.
 
         Args:
-            load: closed loop or Poisson arrivals.
+            load: a closed loop, or when requests arrive; a replay has to be the scenario's own.
             num_draft_tokens: draft tokens per verify, or levels of the tree; 0 runs without a drafter.
             num_requests: how many requests are sent.
             replication: names the streams of lengths, arrivals and luck; equal numbers are paired.
@@ -103,7 +106,7 @@ class Simulation:
             InfeasibleError: when a request could never be served.
         """
         scenario, engine = self.inputs.scenario, self.inputs.engine
-        lengths = self.lengths_checked(num_requests, num_draft_tokens, replication)
+        lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
         memory, shape = self.memory(speculating), self.draft_shape(num_draft_tokens)
         max_num_seqs, max_num_batched_tokens = self._limits(speculating)
@@ -130,9 +133,9 @@ class Simulation:
             keep_rounds=keep_rounds,
         )
         if isinstance(load, ClosedLoop):
-            return serve_closed_loop(setup, lengths, load.concurrency)
-        rng = stream(scenario.seed, "arrivals", replication)
-        return serve_open_loop(setup, lengths, poisson_arrivals(num_requests, load.rate, rng))
+            think = self.traffic.think_times(load, num_requests, replication)
+            return serve_closed_loop(setup, lengths, load.concurrency, think)
+        return serve_open_loop(setup, lengths, self.traffic.arrivals(load, num_requests, replication))
 
     def extrapolation(self, reached: Reach) -> Extrapolation | None:
         """What leaves the ranges that the figures used were measured over, in steps that go so far.
@@ -147,9 +150,9 @@ class Simulation:
         profile = beyond_profile(engine, reached)
         return Extrapolation(device, profile) if device or profile else None
 
-    def lengths(self, num_requests: int, replication: int) -> Lengths:
-        """The lengths of the first requests of a replication."""
-        return self._sample_lengths(num_requests, stream(self.inputs.scenario.seed, "lengths", replication))
+    def lengths(self, num_requests: int, replication: int, load: Load | None = None) -> Lengths:
+        """The lengths of the first requests of a replication; under a replay, those of the trace in its order."""
+        return self.traffic.lengths(num_requests, replication, load)
 
     def draft_shape(self, num_draft_tokens: int) -> DraftShape:
         """How the draft tokens of a round hang together."""
@@ -199,40 +202,68 @@ class Simulation:
         tokens = speculating and engine.speculation_max_num_batched_tokens
         return sequences or engine.max_num_seqs, tokens or engine.max_num_batched_tokens
 
-    def lengths_checked(self, num_requests: int, num_draft_tokens: int, replication: int) -> Lengths:
-        """``lengths``, unless one of the requests could never be served.
+    def lengths_checked(
+        self, num_requests: int, num_draft_tokens: int, replication: int, load: Load | None = None
+    ) -> Lengths:
+        """``lengths``, unless one of the requests, or one of those that a trace may give, could never be served.
 
         Raises:
-            InfeasibleError: naming what the longest request exceeds.
+            InfeasibleError: naming what the longest request exceeds, and of traces every line with such a request.
         """
-        lengths = self.lengths(num_requests, replication)
+        lengths = self.lengths(num_requests, replication, load)
+        used = num_requests if isinstance(load, Replay) else None
+        problems = [
+            problem
+            for file, trace in self.traffic.traces.items()
+            for problem in self._too_long(file, trace, num_draft_tokens, used)
+        ]
         longest = int((lengths.prompt + lengths.output).max())
-        where, problems = str(self.inputs.files["scenario"]), []
+        if not problems:
+            where, value = str(self.inputs.files["scenario"]), f"{longest} tokens"
+            refused = self._why_never(longest, num_draft_tokens)
+            problems = [Problem(where, "workload.lengths", value, remedy) for remedy in refused]
+        if problems:
+            raise InfeasibleError(problems)
+        return lengths
+
+    def _too_long(self, file: Path, trace: Trace, num_draft_tokens: int, used: int | None) -> list[Problem]:
+        """The lines of a trace, of the first ``used`` if that is said, whose requests could never be served."""
+        prompt, output = trace.lengths.prompt[:used], trace.lengths.output[:used]
+        lengths = np.unique(prompt + output)  # what is too long for a shorter request is so for a longer one
+        first = bisect_left(lengths, 1, key=lambda length: bool(self._why_never(int(length), num_draft_tokens)))
+        rows = np.flatnonzero(prompt + output >= lengths[first]) if first < lengths.size else ()
+        problems = [
+            Problem(str(file), f"line {trace.lines[i]}, prompt + output", f"{prompt[i]} + {output[i]} tokens", remedy)
+            for i in rows
+            for remedy in self._why_never(int(prompt[i] + output[i]), num_draft_tokens)
+        ]
+        return capped(file, problems)
+
+    def _why_never(self, longest: int, num_draft_tokens: int) -> list[str]:
+        """Why a request of so many tokens could never be served, and what to do about it."""
         memory, positions = self.memory(num_draft_tokens > 0), self.inputs.target.max_position_embeddings
         draft_tokens = self.draft_shape(num_draft_tokens).max_nodes
         needed = memory.pool_tokens(longest + draft_tokens, draft_tokens)
         drafts = f" with its drafts ({longest} + {draft_tokens})" if draft_tokens else f" ({longest})"
         block, (_, budget) = self.inputs.engine.block_size or BLOCK_SIZE, self._limits(num_draft_tokens > 0)
+        remedies = []
         if needed > memory.kv_tokens // block * block:
             held = "" if needed == longest + draft_tokens else f", which takes the room of {needed}"
-            remedy = (
+            remedies.append(
                 f"the KV pool holds {memory.kv_tokens} tokens, fewer than the longest request{drafts}{held}; use more "
                 "devices, a larger device or shorter requests"
             )
-            problems.append(Problem(where, "workload.lengths", f"{longest} tokens", remedy))
         if self.inputs.engine.whole_prompts and longest > budget:
-            remedy = (
+            remedies.append(
                 f"the engine does not split prompts, and a step holds {budget} tokens, fewer than the longest request, "
                 "which is computed anew in one step when it is preempted; raise max_num_batched_tokens, or leave "
                 "whole_prompts out"
             )
-            problems.append(Problem(where, "workload.lengths", f"{longest} tokens", remedy))
         if positions is not None and longest > positions:
-            remedy = f"the target takes at most {positions} tokens (max_position_embeddings); use shorter requests"
-            problems.append(Problem(where, "workload.lengths", f"{longest} tokens", remedy))
-        if problems:
-            raise InfeasibleError(problems)
-        return lengths
+            remedies.append(
+                f"the target takes at most {positions} tokens (max_position_embeddings); use shorter requests"
+            )
+        return remedies
 
     def on_the_roofline(self) -> list[Linear]:
         """Products that measured tables were asked for and do not surround, each once."""
@@ -273,17 +304,3 @@ def _split(deployment: Deployment, quantisation: Quantisation, tensor_parallel: 
     tensor = tensor_parallel or deployment.tensor_parallel
     expert = deployment.expert_parallel if tensor == deployment.tensor_parallel else 1
     return Split(tensor, expert, quantisation, KV_BYTES[deployment.kv_format])
-
-
-def _lengths_sampler(inputs: Inputs) -> Callable[[int, np.random.Generator], Lengths]:
-    """(number of requests, generator) → their lengths; the file they come from is read once."""
-    stated, file = inputs.scenario.workload.lengths, inputs.lengths_file
-    if isinstance(stated, FixedLengths):
-        return lambda number, rng: fixed_lengths(number, stated.prompt_tokens, stated.output_tokens)
-    if file is None:
-        raise ValueError("lengths that are not fixed come with a file")
-    if isinstance(stated, QuantileLengths):
-        table = read_table(file)
-        return lambda number, rng: table_lengths(number, table, rng)
-    observed = read_azure_trace(file).lengths
-    return lambda number, rng: resampled_lengths(number, observed, rng)

@@ -45,7 +45,7 @@ def calibrate(
     """
     from datetime import date
 
-    from specsim.cli.terminal import console, progress_bar
+    from specsim.cli.terminal import console, progress_bar, simulation_bar
     from specsim.errors import InputError, Problem
     from specsim.forward import farthest
     from specsim.planner.calibration import calibrate as fit
@@ -75,7 +75,7 @@ def calibrate(
         table = read_measurements(file)
         rows = chosen_rows(table, sweep, scenario, str(file))
         num_open += sum(row.load_kind == "rate" for _, row in table if not sweep or row.sweep in sweep)
-        with progress_bar(f"simulating {file.stem}") as progress:
+        with simulation_bar(file.stem) as progress:
             found += serving_observations(rows, scenario, start, progress)
     points = [seen.observation for seen in found]
     tables = [*step_files, *files]

@@ -26,7 +26,7 @@ def curve(
 
     specsim curve my.yaml --set deployment.device=h200 --set curve.batches=[1,16,64,256] --out out/h200
     """
-    from specsim.cli.terminal import console, progress_bar, warn
+    from specsim.cli.terminal import console, simulation_bar, warn
     from specsim.planner.curve import simulate_curve
     from specsim.report.curve import answer, table
     from specsim.report.curve_files import curve_files
@@ -38,7 +38,7 @@ def curve(
     inputs = load_scenario(scenario, overrides or ())
     folder = out or Path("out") / inputs.scenario.name
     refuse_existing(folder, force=force)
-    with progress_bar(f"simulating {inputs.scenario.name}") as progress:
+    with simulation_bar(inputs.scenario.name) as progress:
         result = simulate_curve(inputs, jobs=jobs, progress=progress)
     sentences = [*answer(inputs.scenario, result), *cost_sentences(inputs)]
     write_folder(folder, curve_files(inputs, result, sentences), force=force)

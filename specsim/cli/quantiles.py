@@ -11,7 +11,7 @@ NUM_BINS = 20  # of a trace with at least as many requests
 
 
 def quantiles(
-    trace: Annotated[Path, typer.Argument(help="CSV with the columns TIMESTAMP, ContextTokens, GeneratedTokens.")],
+    trace: Annotated[Path, typer.Argument(help="A request trace in a format that workload.lengths takes.")],
     out: Annotated[Path, typer.Option(help="The table to write, a .csv file.")],
     note: Annotated[
         list[str] | None, typer.Option(help="A line for the head of the table, such as source and licence; repeat.")
@@ -24,10 +24,12 @@ def quantiles(
     """
     from specsim.report.folder import write_file
     from specsim.workload.quantiles import build_table, write_table
-    from specsim.workload.traces import read_azure_trace
+    from specsim.workload.traces import read_trace
 
-    lengths = read_azure_trace(trace).lengths
+    found = read_trace(trace)
+    lengths = found.lengths
     table = build_table(lengths.prompt, lengths.output, num_bins=min(NUM_BINS, lengths.prompt.size))
     lines = [line for text in note or () for line in text.splitlines()]
     write_file(out, lambda path: write_table(path, table, lines), force=force)
-    typer.echo(f"{lengths.prompt.size} requests summarised in {out}")
+    failed = f", {found.left_out} that failed left out" if found.left_out else ""
+    typer.echo(f"{lengths.prompt.size} requests summarised in {out}{failed}")

@@ -22,7 +22,7 @@ def simulate(
 
     specsim simulate my.yaml --set 'workload.load={kind: poisson, rate: 4 requests/s}' --out out/poisson
     """
-    from specsim.cli.terminal import console, progress_bar, warn
+    from specsim.cli.terminal import console, simulation_bar, warn
     from specsim.planner.compare import simulate_load
     from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, write_folder
@@ -33,7 +33,7 @@ def simulate(
     inputs = load_scenario(scenario, overrides or ())
     folder = out or Path("out") / f"{inputs.scenario.name}-simulate"
     refuse_existing(folder, force=force)
-    with progress_bar(f"simulating {inputs.scenario.name}") as progress:
+    with simulation_bar(inputs.scenario.name) as progress:
         result = simulate_load(inputs, progress=progress)
     write_folder(folder, load_files(inputs, result), force=force)
     warn(extrapolation_sentence([(inputs, result.extrapolation)]))

@@ -56,3 +56,18 @@ def progress_bar(description: str) -> Iterator[Callable[[float], None]]:
     with Progress(*columns, console=errors, disable=not errors.is_terminal, transient=True) as bar:
         task = bar.add_task(description, total=1.0)
         yield lambda share: bar.advance(task, share)
+
+
+@contextmanager
+def simulation_bar(name: str) -> Iterator[Callable[[float], None]]:
+    """A bar for simulations of this name, once the simulator is compiled; the first time that takes a while."""
+    from rich.console import Console
+
+    from specsim.engine.run import warm_up
+
+    errors = Console(stderr=True)
+    if errors.is_terminal:
+        with errors.status("loading the simulator; the first time it is compiled, which takes about a minute"):
+            warm_up()
+    with progress_bar(f"simulating {name}") as progress:
+        yield progress

@@ -103,13 +103,13 @@ def validate(
 
 
 def _simulate(file: Path, scenario: str | None, *, quick: bool, jobs: int | None) -> Validation:
-    from specsim.cli.terminal import progress_bar
+    from specsim.cli.terminal import simulation_bar
     from specsim.planner.validation import validate as simulate_points
     from specsim.report.validation import Validation
     from specsim.schema.measurement_tables import read_measurements
 
     rows = read_measurements(file)
-    with progress_bar(f"simulating {file.stem}") as progress:
+    with simulation_bar(file.stem) as progress:
         return Validation(
             simulate_points(rows, where=str(file), scenario=scenario, quick=quick, jobs=jobs, progress=progress)
         )

@@ -7,7 +7,7 @@ them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,14 @@ from specsim.forward import (
     SEQUENCES,
     TOKENS,
     Pass,
-    pass_of,
 )
 from specsim.kernels import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+Parts: TypeAlias = tuple[float, float, float, float, float]
+"""Seconds of a pass: weights, KV, compute, launch, communication."""
 
 WEIGHTS, KV, COMPUTE, LAUNCH, COMMUNICATION, DRAFT, HOST = range(7)
 """Places of a step's parts, in the order of ``records.PARTS``; those of a pass are the first five."""
@@ -129,14 +131,13 @@ def price_step(form: StepForm, passes: Ints, num_passes: int, num_lookups: int, 
         mode: how the target's pass is launched.
         parts: receives the seconds [7].
     """
-    _price_target(form, passes[0], mode, parts)
-    draft, each = 0.0, np.zeros(5)
+    parts[WEIGHTS], parts[KV], parts[COMPUTE], parts[LAUNCH], parts[COMMUNICATION] = _price_target(
+        form, passes[0], mode
+    )
+    draft = 0.0
     for i in range(1, num_passes):
-        price_pass(form.drafter, passes[i], each)
-        seconds = 0.0
-        for part in range(5):
-            seconds += each[part]
-        draft += seconds
+        weights, kv, compute, launch, communication = price_pass(form.drafter, passes[i], passes[i, TOKENS])
+        draft += weights + kv + compute + launch + communication
     parts[DRAFT] = draft
     num_drafts = 0  # corrections of a block belong to its pass
     for i in range(1, num_passes):
@@ -170,41 +171,38 @@ def padded(sizes: Ints, tokens: int) -> int:
 
 
 @kernel
-def _price_target(form: StepForm, row: Ints, mode: int, parts: Floats) -> None:
+def _price_target(form: StepForm, row: Ints, mode: int) -> Parts:
     """Of the target's pass; where the host takes longer to launch its kernels, the wait counts as launching."""
     tokens = row[TOKENS]
     if len(form.host.graph_sizes) == 0 or tokens == 0:
-        price_pass(form.target, row, parts)
-        return
+        return price_pass(form.target, row, tokens)
     size = padded(form.host.graph_sizes, tokens)
     if mode == AS_CAPTURED:
         mode = EAGER if size < 0 else PIECEWISE if row[PROMPT_QUERY_CONTEXT] > 0 else GRAPH
-    if mode != EAGER and size >= 0:
-        row = row.copy()
-        row[TOKENS] = size
-    price_pass(form.target, row, parts)
+    launched = size if mode != EAGER and size >= 0 else tokens
+    weights, kv, compute, launch, communication = price_pass(form.target, row, launched)
     waiting = form.host.eager if mode == EAGER else form.host.piecewise if mode == PIECEWISE else 0.0
-    for part in range(5):
-        waiting -= parts[part]
-    parts[LAUNCH] += max(waiting, 0.0)
+    waiting -= weights + kv + compute + launch + communication
+    return weights, kv, compute, launch + max(waiting, 0.0), communication
 
 
 @kernel
-def price_pass(form: PassForm, row: Ints, parts: Floats) -> None:
-    """Seconds of one pass by part, written to the first five of ``parts``; a pass without tokens takes no time."""
+def price_pass(form: PassForm, row: Ints, tokens: int) -> Parts:
+    """Seconds of one pass by part, launched with so many tokens; a pass without tokens takes no time."""
     if row[CORRECTED_ROWS] > 0:
         corrected = form.by_corrected_rows[row[CORRECTED_ROWS]]
-        parts[WEIGHTS], parts[COMPUTE], parts[LAUNCH] = corrected[0], corrected[1], corrected[2]
-        parts[KV], parts[COMMUNICATION] = 0.0, 0.0
-        return
-    layers, head = form.by_tokens[row[TOKENS]], form.by_logit_rows[row[LOGIT_ROWS]]
+        return corrected[0], 0.0, corrected[1], corrected[2], 0.0
+    layers, head = form.by_tokens[tokens], form.by_logit_rows[row[LOGIT_ROWS]]
     fusion = form.by_fused_tokens[row[FUSED_TOKENS]]
-    traffic, arithmetic = price_attention(form.attention, pass_of(row))
-    parts[WEIGHTS] = layers[0] + head[0] + fusion[0]
-    parts[KV] = traffic
-    parts[COMPUTE] = layers[1] + head[1] + fusion[1] + arithmetic
-    parts[LAUNCH] = layers[2] + head[2] + fusion[2]
-    parts[COMMUNICATION] = layers[3]
+    work = Pass(tokens, row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9])
+    traffic, arithmetic = price_attention(form.attention, work)
+    return (
+        layers[0] + head[0] + fusion[0],
+        traffic,
+        layers[1] + head[1] + fusion[1] + arithmetic,
+        layers[2] + head[2] + fusion[2],
+        layers[3],
+    )
 
 
 @kernel

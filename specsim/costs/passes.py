@@ -76,10 +76,8 @@ class PassCost:
 
     def price(self, work: Pass) -> PassTime:
         """Seconds of one pass by part; a pass without tokens takes no time."""
-        parts = np.zeros(len(PassTime._fields))
         rows = max(work.tokens, work.logit_rows, work.fused_tokens, work.corrected_rows)
-        price_pass(self.form(rows), np.array(work, dtype=np.int64), parts)
-        return PassTime(*parts.tolist())
+        return PassTime(*map(float, price_pass(self.form(rows), np.array(work, dtype=np.int64), work.tokens)))
 
     def form(self, most_rows: int) -> PassForm:
         """The lowered form, with tables for up to so many rows at least."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step
 from specsim.drafting.chain_rows import ChainRows, drawn
 from specsim.drafting.passes import DrafterForm
@@ -50,7 +48,7 @@ def choose(
         for b in range(decoding):
             wanted[slots[decodes[b]]] = min(num_out[b], policy.longest)
     elif policy.kind == GOODPUT:
-        seconds = np.zeros(policy.longest + 1)
+        seconds = replica.scratch.seconds
         for num_draft in range(policy.longest + 1):
             seconds[num_draft] = _step_seconds(replica, requests, limits, drafter, costs, num_draft)
             if seconds[num_draft] < 0.0:
@@ -87,10 +85,10 @@ def _draft_while_confident(replica: Replica, requests: Requests, rows: ChainRows
         num_draft = 0
         while num_draft < policy.longest:
             row = requests.domain[request] * rows.longest + num_draft
-            if replica.by_round.shape[3] > 0:
-                luck = replica.by_round[slot, LANE_DRAFT, place, num_draft]
+            if replica.by_round.shape[2] > 0:
+                luck = replica.by_round[slot, LANE_DRAFT, num_draft, place]
             else:
-                luck = replica.lanes[slot, LANE_DRAFT, place + num_draft, 0]
+                luck = replica.lanes[slot, LANE_DRAFT, 0, place + num_draft]
             token = drawn(rows.draft_cdf, rows.guide, row, luck) if rows.sampled else rows.choice[row]
             num_draft += 1
             if rows.drafter[row, token] < policy.threshold:
@@ -111,7 +109,10 @@ def _step_seconds(
         return -1.0
     lookups = replica.number[DECODES] if limits.looks_up and num_draft > 0 else 0
     price_step(costs, passes, len(passes), lookups, AS_CAPTURED, replica.parts)
-    return float(np.sum(replica.parts))
+    seconds = 0.0
+    for part in range(len(replica.parts)):
+        seconds += replica.parts[part]
+    return seconds
 
 
 @kernel

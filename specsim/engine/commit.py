@@ -96,7 +96,7 @@ def _commit_chunks(replica: Replica, requests: Requests, log: Log) -> int:
 def _close_up(replica: Replica, requests: Requests, longest: int, key: Words) -> None:
     """Those whose output is complete leave, and the others close up; their luck is drawn as far as it is needed."""
     count, kept, emitted, running = replica.number, 0, requests.emitted, replica.seats.running
-    slot, first_position, num_positions = requests.slot, replica.seats.first_position, replica.lanes.shape[2]
+    slot, first_position, num_positions = requests.slot, replica.seats.first_position, replica.lanes.shape[3]
     output_tokens = requests.output_tokens
     count[FINISHED] = 0
     for place in range(count[RUNNING]):

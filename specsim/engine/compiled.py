@@ -11,8 +11,9 @@ from typing import Any
 
 from specsim.engine.advance import Serving, advance
 from specsim.engine.log import Log
-from specsim.engine.state import Replica, Requests
+from specsim.engine.state import Replica, Requests, Words
 from specsim.kernels import KERNELS
+from specsim.luck import draw_luck, draw_luck_one_by_one
 from specsim.verification.arrays import Bools, Float64s, Floats, Int64s
 from specsim.verification.core import reason_for_numpy
 from specsim.verification.into import verify_rows_into
@@ -32,11 +33,15 @@ def _compiled() -> Advance:
     from specsim.verification.compiled import forms, rules
 
     options: Any = forms.OPTIONS
+    # Kernels make no arrays, so none of them has to count references to any; counting would take most of the time.
     for function in KERNELS:
-        register_jitable(**options)(function)
+        register_jitable(**options | {"_nrt": False})(function)
 
     # numba asks for the code that stands for a function with the arguments that it is called with
     overload(verify_rows_into, jit_options=options, strict=False)(_loops)
+    overload(draw_luck, jit_options=options, strict=False)(
+        lambda lanes, key, request, first, purpose: draw_luck_one_by_one
+    )
     sources = {inspect.getfile(function) for function in (*KERNELS, rules.verify_rows)}
     digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sorted(sources))).hexdigest()
 
@@ -47,6 +52,10 @@ def _compiled() -> Advance:
         return advance(replica, requests, serving, log, horizon)
 
     return forms.kept(advance_compiled)
+
+
+def _one_by_one(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> Callable[..., None]:
+    return draw_luck_one_by_one
 
 
 def _loops(

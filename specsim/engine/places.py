@@ -47,7 +47,7 @@ def look_ahead(replica: Replica, requests: Requests, key: Words, request: int) -
     slot, position = requests.slot[request], requests.emitted[request]
     replica.seats.first_position[slot] = position
     draw_luck(replica.lanes[slot], key, request, position, BY_POSITION)
-    if replica.by_round.shape[3] > 0:
+    if replica.by_round.shape[2] > 0:
         draw_luck(replica.by_round[slot], key, request, position, BY_ROUND)
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
+from specsim.costs.step import StepTime
+from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.passes import most_passes
+from specsim.drafting.shape import chain
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY
 from specsim.engine.compiled import advance_function
@@ -34,6 +38,7 @@ from specsim.forward import Pass
 from specsim.policies.form import first_memory
 from specsim.policies.observation import Observation
 from specsim.records import RunRecords
+from specsim.schema.policy import StaticPolicy
 from specsim.workload.lengths import Lengths
 
 POSITIONS_AHEAD = 256
@@ -51,16 +56,45 @@ def serve_closed_loop(setup: Setup, lengths: Lengths, concurrency: int, think: F
         think: how long a client waits before it sends each request [N], the first ones excepted; not at all by default.
     """
     number = len(lengths.prompt)
-    server = Server(setup, lengths, np.zeros(number) if think is None else think)
+    server = Server(setup, lengths, np.zeros(number) if think is None else think, lengths.priority)
     server.send(np.zeros(min(concurrency, number)))
     return server.finish()
 
 
 def serve_open_loop(setup: Setup, lengths: Lengths, arrivals: Floats) -> RunRecords:
     """Serve the requests, the i-th sent at ``arrivals[i]`` [s], ascending, whatever became of the others."""
-    server = Server(setup, lengths, np.zeros(0))
+    server = Server(setup, lengths, np.zeros(0), lengths.priority)
     server.send(arrivals)
     return server.finish()
+
+
+def warm_up() -> None:
+    """Compile what advances replicas, or load it: before many processes are started that would each compile it."""
+    shape = chain(0)
+    source = PositionAcceptance([], 2, np.random.default_rng(0))
+    setup = Setup(
+        max_num_seqs=1,
+        max_num_batched_tokens=1,
+        kv_tokens=32,
+        decode_only=False,
+        cost=_Second(),
+        drafter=None,
+        policy=StaticPolicy(num_draft_tokens=0),
+        shape=shape,
+        source=source,
+        rule="token",
+        seed=0,
+        replication=0,
+    )
+    one = np.ones(1, np.int64)
+    serve_closed_loop(setup, Lengths(one, one), 1)
+
+
+class _Second:
+    """Every step takes a second."""
+
+    def price(self, target_pass: Pass, draft_passes: Iterable[Pass] = (), num_lookups: int = 0) -> StepTime:
+        return StepTime(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class Server:
@@ -90,6 +124,7 @@ class Server:
             num_passes=1 + most_passes(self._serving.drafter, shape.num_levels),
             num_positions=positions,
             columns=(max(shape.width, 1), by_round),
+            longest=shape.num_levels,
             memory=np.zeros(1) if callable(setup.policy) else first_memory(setup.policy),
         )
         rounds = max(LOG_ROUNDS, num_slots)

@@ -130,6 +130,6 @@ def look_up(replica: Replica, requests: Requests, share_at_least: Floats) -> Non
         if left[request] > 0 or wanted[slot] == 0:
             continue
         count[LOOKUPS] += 1
-        luck = replica.lanes[slot, LANE_FOUND, emitted[request] - first_position[slot], 0]
+        luck = replica.lanes[slot, LANE_FOUND, 0, emitted[request] - first_position[slot]]
         while wanted[slot] > 0 and not luck < share_at_least[wanted[slot] - 1]:
             wanted[slot] -= 1

@@ -21,7 +21,7 @@ from specsim.engine.state import Floats, Ints
 from specsim.luck import luck_key
 from specsim.policies.form import OUTSIDE, policy_form
 from specsim.policies.observation import Observation
-from specsim.schema.policy import Policy, StaticPolicy
+from specsim.schema.policy import GoodputPolicy, Policy, StaticPolicy
 from specsim.schema.speculation import ModelDrafter
 from specsim.workload.lengths import Lengths
 
@@ -83,6 +83,8 @@ def serving_of(setup: Setup, lengths: Lengths, think: Floats, rows: int) -> Serv
         think: as in ``Serving``.
         rows: for how many rows the cost tables are made.
     """
+    if isinstance(setup.policy, GoodputPolicy) and not isinstance(setup.cost, StepCost):
+        raise ValueError("a policy by goodput prices steps itself, which takes a StepCost")
     if callable(setup.policy):
         stated = StaticPolicy(num_draft_tokens=setup.shape.num_levels)
         policy = policy_form(stated, setup.max_num_seqs)._replace(kind=OUTSIDE)

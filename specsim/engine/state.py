@@ -114,6 +114,53 @@ class Sent(np.recarray[Any, Any]):
     request: Ints
 
 
+class Scratch(NamedTuple):
+    """Room for what a step works out; kernels make no arrays of their own (see ``engine.compiled``).
+
+    Attributes:
+        context, catch_up, num_draft, num_out: of the decodes [S].
+        prompts: sums of the prompt chunks, see ``drafting.passes.fill_passes`` [4].
+        seconds: of steps with drafts of 0, 1, .. K positions [K+1].
+        draft, q_row, accept: as the verifier takes them [S, K].
+        p_row, out: likewise [S, K+1].
+        final, greedy: likewise [S].
+    """
+
+    context: Ints
+    catch_up: Ints
+    num_draft: Ints
+    num_out: Ints
+    prompts: Ints
+    seconds: Floats
+    draft: Ints
+    q_row: Ints
+    accept: Floats
+    p_row: Ints
+    out: Ints
+    final: Floats
+    greedy: Bools
+
+
+def new_scratch(num_slots: int, longest: int) -> Scratch:
+    """Room for so many requests with drafts for so many positions."""
+    ints = {"dtype": np.int64}
+    return Scratch(
+        context=np.zeros(num_slots, **ints),
+        catch_up=np.zeros(num_slots, **ints),
+        num_draft=np.zeros(num_slots, **ints),
+        num_out=np.zeros(num_slots, **ints),
+        prompts=np.zeros(4, **ints),
+        seconds=np.zeros(longest + 1),
+        draft=np.zeros((num_slots, longest), **ints),
+        q_row=np.zeros((num_slots, longest), **ints),
+        accept=np.zeros((num_slots, longest)),
+        p_row=np.zeros((num_slots, longest + 1), **ints),
+        out=np.zeros((num_slots, longest + 1), **ints),
+        final=np.zeros(num_slots),
+        greedy=np.ones(num_slots, np.bool_),
+    )
+
+
 class Replica(NamedTuple):
     """A replica between two moments.
 
@@ -126,8 +173,9 @@ class Replica(NamedTuple):
         passes: of the step, the target's pass and then the drafter's, as rows of ``forward.Pass`` [longest draft + 1].
         parts: of the step, seconds by part.
         memory: what the policy remembers, see ``policies.form``.
-        lanes: uniforms of the requests in service [S, NUM_LANES, positions, columns].
+        lanes: uniforms of the requests in service [S, NUM_LANES, columns, positions].
         by_round: likewise, by the start of a round; no columns unless the rule needs them.
+        scratch: room for what a step works out.
     """
 
     time: Floats
@@ -140,6 +188,7 @@ class Replica(NamedTuple):
     memory: Floats
     lanes: Floats
     by_round: Floats
+    scratch: Scratch
 
 
 def new_requests(prompt_tokens: Ints, output_tokens: Ints, priority: Ints, domain: Ints) -> Requests:
@@ -160,6 +209,7 @@ def new_replica(
     num_passes: int,
     num_positions: int,
     columns: tuple[int, int],
+    longest: int,
     memory: Floats,
 ) -> Replica:
     """An idle replica at time 0 with room for so many requests.
@@ -171,6 +221,7 @@ def new_replica(
         num_passes: most forward passes in a step.
         num_positions: output positions whose uniforms are kept at a time.
         columns: uniforms for each output position, and for each start of a round.
+        longest: the longest draft.
         memory: what its policy remembers at first.
     """
     number, seats = np.zeros(NUM_COUNTS, np.int64), _records(Seats, num_slots)
@@ -186,8 +237,9 @@ def new_replica(
         passes=np.zeros((num_passes, NUM_SUMS), np.int64),
         parts=np.zeros(len(PARTS)),
         memory=memory,
-        lanes=np.zeros((num_slots, NUM_LANES, num_positions, columns[0])),
-        by_round=np.zeros((num_slots, NUM_LANES, num_positions if columns[1] else 0, columns[1])),
+        lanes=np.zeros((num_slots, NUM_LANES, columns[0], num_positions)),
+        by_round=np.zeros((num_slots, NUM_LANES, columns[1], num_positions)),
+        scratch=new_scratch(num_slots, longest),
     )
 
 
@@ -197,5 +249,5 @@ Records = TypeVar("Records", bound="np.recarray[Any, Any]")
 def _records(kind: type[Records], number: int) -> Records:
     """So many entries of zeros, with the fields that a class names."""
     fields = [(name, np.float64 if form == "Floats" else np.int64) for name, form in kind.__annotations__.items()]
-    entries: Records = np.zeros(number, fields).view(np.recarray).view(kind)
+    entries: Records = np.zeros(number, np.dtype(fields, align=True)).view(np.recarray).view(kind)
     return entries

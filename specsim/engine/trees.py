@@ -43,7 +43,7 @@ def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape
     places = requests.emitted[decodes] - replica.seats.first_position[slots]
     by_level = places[:, None] + np.arange(num_levels)
     # [B, D, width] each
-    drafting, accept = (replica.lanes[slots[:, None], lane, by_level] for lane in (LANE_DRAFT, LANE_ACCEPT))
+    drafting, accept = (replica.lanes[slots[:, None], lane, :, by_level] for lane in (LANE_DRAFT, LANE_ACCEPT))
     nodes = slice(int(shape.num_nodes[num_levels]))
     token = source.propose(drafting)
     trees = source.score(token, accept)
@@ -58,7 +58,7 @@ def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape
         trees.p,
         siblings=trees.siblings,
         accept_uniforms=accept[:, shape.level[nodes] - 1, shape.sibling[nodes]],
-        final_uniforms=replica.lanes[slots, LANE_FINAL, places, 0],
+        final_uniforms=replica.lanes[slots, LANE_FINAL, 0, places],
         validate=False,
     )
     replica.seats.num_out[:B] = num_out

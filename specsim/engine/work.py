@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from specsim.drafting.passes import DrafterForm, fill_passes
 from specsim.engine.limits import Limits
 from specsim.engine.state import CHUNKS, DECODES, PASSES, Ints, Replica, Requests
@@ -26,13 +24,12 @@ def fill_work(replica: Replica, requests: Requests, limits: Limits, drafter: Dra
     """Write the passes of the step that was scheduled: the target's, then the drafter's."""
     count, target = replica.number, replica.passes[0]
     target[:] = 0
-    prompts = _add_chunks(replica, requests, target)
+    scratch, decoding = replica.scratch, count[DECODES]
+    _add_chunks(replica, requests, target, scratch.prompts)
     _add_decodes(replica, requests, limits, target)
-    decodes = replica.seats.decodes[: count[DECODES]]
-    context = requests.prompt_tokens[decodes] + requests.emitted[decodes]
-    catch_up = requests.catch_up[decodes]
-    num_draft = replica.seats.num_draft[: len(decodes)]
-    count[PASSES] = 1 + fill_passes(drafter, num_draft, catch_up, context, prompts, replica.passes[1:])
+    context, catch_up, num_draft = scratch.context[:decoding], scratch.catch_up[:decoding], scratch.num_draft[:decoding]
+    drafter_passes = fill_passes(drafter, num_draft, catch_up, context, scratch.prompts, replica.passes[1:])
+    count[PASSES] = 1 + drafter_passes
 
 
 @kernel
@@ -49,10 +46,12 @@ def _add_decodes(replica: Replica, requests: Requests, limits: Limits, target: I
         limits.num_nodes,
         limits.total_depth,
     )
+    scratch, catch_up = replica.scratch, requests.catch_up
     tokens, reads, pairs, verifying = 0, 0, 0, 0
     for b in range(replica.number[DECODES]):
         request, num_draft = decodes[b], lengths[b]
         nodes, context = num_nodes[num_draft], prompt_tokens[request] + emitted[request]
+        scratch.context[b], scratch.catch_up[b], scratch.num_draft[b] = context, catch_up[request], num_draft
         tokens += 1 + nodes
         reads += context + nodes
         pairs += (1 + nodes) * context + total_depth[num_draft]
@@ -67,9 +66,9 @@ def _add_decodes(replica: Replica, requests: Requests, limits: Limits, target: I
 
 
 @kernel
-def _add_chunks(replica: Replica, requests: Requests, target: Ints) -> Ints:
-    """The prompt chunks; logits are computed for the last token of each prompt that ends. Returns their sums."""
-    sums = np.zeros(4, np.int64)
+def _add_chunks(replica: Replica, requests: Requests, target: Ints, sums: Ints) -> None:
+    """The prompt chunks, and their sums; logits are computed for the last token of each prompt that ends."""
+    sums[:] = 0
     for i in range(replica.number[CHUNKS]):
         request, tokens = replica.seats.chunks[i], replica.seats.chunk_tokens[i]
         left = requests.left[request] - tokens
@@ -81,4 +80,3 @@ def _add_chunks(replica: Replica, requests: Requests, target: Ints) -> Ints:
         target[LOGIT_ROWS] += left == 0
     target[TOKENS], target[PROMPT_TOKENS], target[SEQUENCES] = sums[0], sums[0], sums[1]
     target[CONTEXT_TOKENS], target[QUERY_CONTEXT], target[PROMPT_QUERY_CONTEXT] = sums[2], sums[3], sums[3]
-    return sums

@@ -12,9 +12,10 @@ from specsim.analysis.metrics import RunMetrics, reach, summarise
 from specsim.costs.extrapolation import Extrapolation
 from specsim.forward import farthest
 from specsim.records import RunRecords
+from specsim.schema.lengths import FixedLengths
 from specsim.schema.load import Inputs
 from specsim.schema.measurements import Metric
-from specsim.schema.workload import ClosedLoop, FixedLengths
+from specsim.schema.workload import ClosedLoop
 from specsim.simulation import Simulation
 
 Floats = NDArray[np.float64]
@@ -52,13 +53,12 @@ def run_arm(inputs: Inputs, num_draft_tokens: int, replications: int) -> ArmRuns
     """The replications of an arm."""
     simulation, workload = Simulation(inputs), inputs.scenario.workload
     # without drafts, fixed lengths under a closed loop leave nothing to chance
-    certain = (
-        num_draft_tokens == 0 and isinstance(workload.lengths, FixedLengths) and isinstance(workload.load, ClosedLoop)
-    )
+    load, alike = workload.load, isinstance(workload.lengths, FixedLengths) and not workload.mixture
+    certain = num_draft_tokens == 0 and alike and isinstance(load, ClosedLoop) and load.think_time == 0
     rows, reached = [], []
     for replication in range(1 if certain else replications):
         run = simulation.run(
-            workload.load,
+            load,
             num_draft_tokens=num_draft_tokens,
             num_requests=workload.num_requests,
             replication=replication,

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from specsim.costs.usage import pass_usage
 from specsim.errors import Problem
 from specsim.forward import Pass
+from specsim.schema.lengths import FixedLengths
 from specsim.schema.load import Inputs
 from specsim.schema.measurements import Measurement
-from specsim.schema.workload import FixedLengths
 from specsim.simulation import Simulation
 
 CACHED = 256e6  # B of weights that a device may hold in a cache from step to step: the largest, of an MI300X, 256 MB

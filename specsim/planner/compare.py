@@ -59,6 +59,7 @@ class LoadResult:
         sending_share: draft length → time over which requests arrived / time until all were served, mean of runs. Well
             below 1 in an open loop when the server does not keep up.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
+        left_out: requests of traces that failed and are not among those served.
     """
 
     num_draft_tokens: int
@@ -66,6 +67,7 @@ class LoadResult:
     records: dict[int, RunRecords]
     sending_share: dict[int, float]
     extrapolation: Extrapolation | None = None
+    left_out: int = 0
 
     def interval(self, num_draft_tokens: int, metric: Metric) -> Interval:
         """A metric's mean over replications with its 95 % interval."""
@@ -91,7 +93,7 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
     arms, replications = tuple(dict.fromkeys((0, drafted))), scenario.run.replications
     for k in arms:
         for replication in range(replications):
-            simulation.lengths_checked(scenario.workload.num_requests, k, replication)
+            simulation.lengths_checked(scenario.workload.num_requests, k, replication, scenario.workload.load)
     values: dict[int, Floats] = {}
     records: dict[int, RunRecords] = {}
     sending_share: dict[int, float] = {}
@@ -115,7 +117,8 @@ def simulate_load(inputs: Inputs, *, progress: Progress = lambda share: None) ->
             progress(1 / (len(arms) * replications))
         values[k] = np.array(rows) * [metric.scale for metric in METRICS]
         sending_share[k] = float(np.mean(shares))
-    return LoadResult(drafted, values, records, sending_share, simulation.extrapolation(farthest(reached)))
+    left_out = sum(trace.left_out for trace in simulation.traffic.traces.values())
+    return LoadResult(drafted, values, records, sending_share, simulation.extrapolation(farthest(reached)), left_out)
 
 
 def _row(run: RunRecords, load: object, slo: SLO) -> list[float]:

@@ -131,7 +131,7 @@ def _workload(row: Measurement) -> tuple[str, ...]:
     load: dict[str, object] = {"kind": "closed_loop", "concurrency": int(row.load)}
     if row.load_kind == "rate":
         load = {"kind": "poisson", "rate": f"{row.load!r} requests/s"}
-    stated = [f"workload.load={json.dumps(load)}"]
+    stated = [f"workload.load={json.dumps(load)}", "workload.mixture=[]"]
     if row.num_requests is not None:
         stated.append(f"workload.num_requests={row.num_requests}")
     if row.lengths:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specsim.analysis.metrics import reach, steady_window, summarise
+from specsim.engine.run import warm_up
 from specsim.forward import Reach
 from specsim.planner.processes import spread
 from specsim.schema.load import Inputs
@@ -71,6 +72,7 @@ def run_all(inputs: Inputs, points: Sequence[Point], jobs: int, progress: Progre
     """Every point; the longest start first, so that processes finish together."""
     ordered = sorted(points, key=lambda point: -_work(inputs, point))
     total = sum(_work(inputs, point) for point in points)
+    warm_up()  # or each process would compile for itself
     runs = {}
     for i, result in spread(run_point, [(inputs, point) for point in ordered], jobs):
         point = ordered[i]

@@ -84,10 +84,10 @@ class RecordedRun:
 
 
 def record(simulation: Simulation, num_draft_tokens: int, replication: int = 0) -> RecordedRun:
-    """Simulate the scenario's load, which has to be a closed loop, and remember its steps."""
+    """Simulate the scenario's load, which has to be a closed loop without think times, and remember its steps."""
     workload = simulation.inputs.scenario.workload
-    if not isinstance(workload.load, ClosedLoop):
-        raise ValueError("only a closed loop can be timed again")
+    if not isinstance(workload.load, ClosedLoop) or workload.load.think_time > 0:
+        raise ValueError("only a closed loop without think times can be timed again")
     recording = Recording(simulation.step_cost(num_draft_tokens > 0))
     records = simulation.run(
         workload.load,

@@ -12,15 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from specsim.costs.extrapolation import Extrapolation
+from specsim.engine.run import warm_up
 from specsim.errors import InputError, Problem, SpecsimError
 from specsim.planner.arms import METRICS, ArmRuns, Floats, run_arm
 from specsim.planner.bounds import fastest_step, impossible_figure
 from specsim.planner.measured import BASE, Arm, arm, arm_inputs, left_out, why_not
 from specsim.planner.points import Progress
 from specsim.planner.processes import spread
+from specsim.schema.lengths import FixedLengths
 from specsim.schema.load import Inputs
 from specsim.schema.measurements import LATENCIES, MERITS, Located, Measurement
-from specsim.schema.workload import ClosedLoop, FixedLengths
+from specsim.schema.workload import ClosedLoop
 from specsim.simulation import Simulation
 
 REPLICATIONS = 3
@@ -158,6 +160,7 @@ def _run_all(inputs: dict[Arm, Inputs], replications: int, jobs: int, progress: 
     ordered = sorted(inputs, key=lambda chosen: -_work(inputs[chosen], chosen))
     total = sum(_work(inputs[chosen], chosen) for chosen in ordered)
     given = [(inputs[chosen], chosen.num_draft_tokens, replications) for chosen in ordered]
+    warm_up()  # or each process would compile for itself
     runs = {}
     for i, result in spread(run_arm, given, jobs):
         runs[ordered[i]] = result

@@ -15,10 +15,10 @@ from specsim.report.extrapolation import extrapolation_sentence
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
+from specsim.report.traffic import lengths_words
 from specsim.report.words import levels
 from specsim.schema.load import Inputs
 from specsim.schema.speculation import Drafter, MedusaHeads, MTPLayers, NgramLookup
-from specsim.schema.workload import FixedLengths, QuantileLengths
 
 
 def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -> Mapping[str, Writer]:
@@ -63,14 +63,9 @@ def subtitle(inputs: Inputs) -> str:
     scenario = inputs.scenario
     deployment, speculation, workload = scenario.deployment, scenario.speculation, scenario.workload
     devices = f"{deployment.num_devices} × {inputs.device.name}" if deployment.num_devices > 1 else inputs.device.name
-    lengths = workload.lengths
-    if isinstance(lengths, FixedLengths):
-        traffic = f"{lengths.prompt_tokens} tokens in, {lengths.output_tokens} out"
-    else:
-        traffic = f"lengths of {Path(lengths.table if isinstance(lengths, QuantileLengths) else lengths.file).stem}"
     models = f"{_name(deployment.target)} with {_drafter(speculation.drafter)}"
     how = ", ideal" if deployment.ideal else ""
-    return f"{models} on {devices}{how}; {traffic}{', decode only' if workload.decode_only else ''}"
+    return f"{models} on {devices}{how}; {lengths_words(workload)}{', decode only' if workload.decode_only else ''}"
 
 
 def _name(reference: str) -> str:

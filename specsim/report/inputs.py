@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import yaml
 
 from specsim.provenance import provenance
 from specsim.schema import catalogue
-from specsim.schema.load import REFERENCES, Inputs
+from specsim.schema.load import Inputs, keys_of, references
 from specsim.schema.speculation import NgramLookup
 from specsim.simulation import Simulation
 
@@ -19,11 +20,11 @@ from specsim.simulation import Simulation
 def resolved_scenario(inputs: Inputs) -> str:
     """The scenario as YAML, with extends and overrides applied and paths that hold from anywhere; it runs again."""
     data = inputs.scenario.model_dump(mode="json", exclude_none=True)
-    for name, (path, kind) in REFERENCES.items():
+    for name, (path, kind) in references(data).items():
         file = inputs.files.get(name)
         if file is not None and file.parent != catalogue.KINDS[kind][0]:
-            *parents, last = path.split(".")
-            place: dict[str, Any] = data
+            *parents, last = keys_of(path)
+            place: Any = data
             for parent in parents:
                 place = place[parent]
             place[last] = str(file)
@@ -40,7 +41,7 @@ def provenance_json(inputs: Inputs, warning: str | None = None) -> str:
         "target": inputs.target.specsim_source or "the model's own config.json",
         "drafter": _drafter_source(inputs),
         "acceptance": acceptance.source or "not stated in the scenario",
-        "lengths": _attribution(inputs.lengths_file),
+        "lengths": _attribution(inputs.lengths_files.values()),
     }
     if inputs.scenario.deployment.costs != "roofline":
         sources["costs"] = " ".join(cost_sentences(inputs))
@@ -70,9 +71,11 @@ def _sources(sources: Any) -> dict[str, Any]:
     return {path: source.model_dump() for path, source in sources.items()}
 
 
-def _attribution(file: Path | None) -> str:
-    """The comment lines at the head of a table of lengths."""
-    if file is None:
-        return "stated in the scenario"
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return " ".join(line.lstrip("# ") for line in lines if line.startswith("#")) or file.name
+def _attribution(files: Iterable[Path]) -> str:
+    """The comment lines at the head of tables and traces of lengths."""
+    return "; ".join(dict.fromkeys(map(_head_of, files))) or "stated in the scenario"
+
+
+def _head_of(file: Path) -> str:
+    with file.open(encoding="utf-8") as lines:
+        return " ".join(line.strip().lstrip("# ") for line in lines if line.startswith("#")) or file.name

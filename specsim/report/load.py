@@ -20,10 +20,11 @@ from specsim.report.extrapolation import extrapolation_sentence
 from specsim.report.folder import Writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
+from specsim.report.traffic import left_out_sentence, load_words, traffic_sentences
 from specsim.report.words import drafts
 from specsim.schema.load import Inputs
 from specsim.schema.scenario import Scenario
-from specsim.schema.workload import ClosedLoop, Load
+from specsim.schema.workload import ClosedLoop
 
 KEEPS_UP = 0.8  # share of a run over which requests arrive; what follows is the last ones' own latency, or a queue
 
@@ -31,12 +32,13 @@ KEEPS_UP = 0.8  # share of a run over which requests arrive; what follows is the
 def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     """The answer, and what it must be read with."""
     held = held_acceptance(scenario.speculation, result.num_draft_tokens)
-    return [load_answer(scenario, result), *saturation(scenario, result), *held]
+    read_with = [*traffic_sentences(scenario.workload), *left_out_sentence(result.left_out)]
+    return [load_answer(scenario, result), *saturation(scenario, result), *read_with, *held]
 
 
 def load_answer(scenario: Scenario, result: LoadResult) -> str:
     """The answer in a sentence."""
-    k, at = result.num_draft_tokens, _load(scenario.workload.load)
+    k, at = result.num_draft_tokens, load_words(scenario.workload.load)
     plain = result.interval(0, THROUGHPUT).estimate
     if k == 0:
         return f"At {at}: {plain:,.0f} output tokens/s without speculation."
@@ -47,12 +49,6 @@ def load_answer(scenario: Scenario, result: LoadResult) -> str:
         f"At {at}, {drafts(scenario, k)} {'change' if k > 1 else 'changes'} output throughput by "
         f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}]{latency}."
     )
-
-
-def _load(load: Load) -> str:
-    if isinstance(load, ClosedLoop):
-        return f"{load.concurrency} concurrent requests, ramp and tail included"
-    return f"{load.rate:g} requests/s offered"
 
 
 def saturation(scenario: Scenario, result: LoadResult) -> list[str]:

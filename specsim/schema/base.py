@@ -46,7 +46,9 @@ Bytes = Annotated[float, *_quantity(units.BYTES, "80 GiB", positive=True)]
 Bandwidth = Annotated[float, *_quantity(units.BANDWIDTH, "3.35 TB/s", positive=True)]
 Compute = Annotated[float, *_quantity(units.COMPUTE, "989 TFLOP/s", positive=True)]
 Duration = Annotated[float, *_quantity(units.TIME, "20 ms", positive=False)]
+PositiveDuration = Annotated[float, *_quantity(units.TIME, "20 ms", positive=True)]
 Rate = Annotated[float, *_quantity(units.RATE, "4 requests/s", positive=True)]
+RateOrNone = Annotated[float, *_quantity(units.RATE, "4 requests/s", positive=False)]
 Number = Annotated[float, Field(strict=True)]
 """A number written as one: unless told to be strict, pydantic reads yes as 1.0 and '0.8' as 0.8."""
 Fraction = Annotated[Number, Field(ge=0, le=1)]
@@ -63,6 +65,8 @@ def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
 MOST_IN_FLIGHT = 65536
 MOST_REQUESTS = 1_000_000
 """Of a run: more would take days to simulate and more memory than there is."""
+MOST_PRIORITIES = 64
+"""Classes of priority; each has a line of its own."""
 InFlight = Annotated[int, Field(ge=1, le=MOST_IN_FLIGHT, strict=True)]
 AscendingBatches = Annotated[tuple[InFlight, ...], Field(min_length=1), AfterValidator(_ascending)]
 DraftLength = Annotated[int, Field(ge=1, le=64, strict=True)]

@@ -23,6 +23,8 @@ KINDS = {
     "steps": (ROOT / "hardware" / "measured" / "steps", ".csv", "specsim list steps"),
 }
 
+PATH_ENDINGS = {".yaml", ".yml", ".json", ".jsonl", ".csv"}
+
 
 def names(kind: str) -> list[str]:
     """The catalogue names of one kind, sorted."""
@@ -43,9 +45,7 @@ def find(kind: str, reference: str, folders: Sequence[Path], *, where: str, path
         InputError: when there is no such file or name.
     """
     folder, ending, command = KINDS[kind]
-    looks_like_path = (
-        "/" in reference or "\\" in reference or Path(reference).suffix in {".yaml", ".yml", ".json", ".csv"}
-    )
+    looks_like_path = "/" in reference or "\\" in reference or Path(reference).suffix in PATH_ENDINGS
     if looks_like_path:
         for start in folders:
             if os.path.isfile(start / reference):  # Path.is_file raises for a name that no file could have

@@ -33,7 +33,7 @@ class Inputs:
         device, engine, target: what its names refer to.
         drafter: the drafter's own model; of MTP layers the target's, of Medusa heads the target itself; None where
             drafts are looked up.
-        lengths_file: the quantile table or trace, where the workload refers to one.
+        lengths_files: quantile tables and traces, by the path in the scenario of the lengths that refer to one.
         files: every file read, by what it was read for.
     """
 
@@ -42,7 +42,7 @@ class Inputs:
     engine: Engine
     target: ModelConfig
     drafter: ModelConfig | None
-    lengths_file: Path | None
+    lengths_files: dict[str, Path]
     files: dict[str, Path]
 
     @property
@@ -116,7 +116,9 @@ def _loaded(path: Path, overrides: Sequence[str]) -> Inputs:
     place = _Place(path, origins, tuple(key for key in overridden if key))
 
     scenario = gathered.attempt(_validated, Scenario, data, place)
-    files = {name: file for name in REFERENCES if (file := gathered.attempt(_referenced, name, data, place))}
+    refers_to = references(data)
+    found_files = {name: gathered.attempt(_referenced, *at, data, place) for name, at in refers_to.items()}
+    files = {name: file for name, file in found_files.items() if file}
     device = gathered.attempt(_read, Device, files.get("device"))
     engine = gathered.attempt(_read, Engine, files.get("engine"))
     target = gathered.attempt(_read, ModelConfig, files.get("target"))
@@ -134,7 +136,23 @@ def _loaded(path: Path, overrides: Sequence[str]) -> Inputs:
     if gathered.problems or not (scenario and device and engine and target):
         raise InputError(dict.fromkeys(gathered.problems))
     all_files = {"scenario": path} | {f"extends {file.stem}": file for file in scenario_files[1:]} | files
-    return Inputs(scenario, device, engine, target, drafter, files.get("lengths") or files.get("trace"), all_files)
+    lengths_files = {
+        path.rpartition(".")[0]: files[name]
+        for name, (path, kind) in refers_to.items()
+        if kind == "lengths" and name in files
+    }
+    return Inputs(scenario, device, engine, target, drafter, lengths_files, all_files)
+
+
+def references(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """What a scenario's data may refer to, as REFERENCES, with the classes of a mixture."""
+    workload = data.get("workload")
+    classes = workload.get("mixture") if isinstance(workload, dict) else None
+    return REFERENCES | {
+        f"{name} of class {i}": (f"workload.mixture[{i}].lengths.{key}", "lengths")
+        for i in range(len(classes) if isinstance(classes, list) else 0)
+        for name, key in (("lengths", "table"), ("trace", "file"))
+    }
 
 
 def _of_speculation_alone(data: dict[str, Any]) -> Iterator[Problem]:
@@ -207,11 +225,18 @@ def _read_file(model: type[Model], file: Path) -> Model:
     return _validated(model, documents.read_mapping(file), _Place(file, {}))
 
 
-def _referenced(name: str, data: dict[str, Any], place: _Place) -> Path | None:
-    path, kind = REFERENCES[name]
+def keys_of(path: str) -> list[str | int]:
+    """The keys and places that a path such as ``workload.mixture[0].lengths`` goes through."""
+    return [int(key) if key.isdecimal() else key for key in path.replace("[", ".").replace("]", "").split(".")]
+
+
+def _referenced(path: str, kind: str, data: dict[str, Any], place: _Place) -> Path | None:
     value: Any = data
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, dict) else None
+    for key in keys_of(path):
+        if isinstance(value, list) and isinstance(key, int):
+            value = value[key]
+        else:
+            value = value.get(key) if isinstance(value, dict) else None
     if not isinstance(value, str):
         return None  # missing or of another type: the scenario's own validation says so
     return catalogue.find(kind, value, place.folders(path), where=place.of(path), path=path)

@@ -1,48 +1,50 @@
-"""What clients send: how long prompts and outputs are, and when requests arrive."""
+"""What clients send: when requests arrive, of which classes they are, and how long their prompts and outputs are."""
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from specsim.schema.base import MOST_REQUESTS, Count, Duration, Flag, InFlight, Input, Rate
-
-
-class FixedLengths(Input):
-    """Every request has the same lengths."""
-
-    kind: Literal["fixed"]
-    prompt_tokens: Count
-    output_tokens: Count
-
-
-class QuantileLengths(Input):
-    """Prompt and output lengths drawn together from a table of joint quantiles."""
-
-    kind: Literal["quantiles"]
-    table: str
-    """Catalogue name or path of the table, as written by `specsim quantiles`."""
-
-
-class TraceLengths(Input):
-    """Prompt and output lengths drawn in pairs from a request trace (Azure LLM inference trace CSV)."""
-
-    kind: Literal["trace"]
-    file: str
-    """Path of a CSV with the columns TIMESTAMP, ContextTokens, GeneratedTokens."""
-
+from specsim.schema.base import (
+    MOST_PRIORITIES,
+    MOST_REQUESTS,
+    Duration,
+    Flag,
+    InFlight,
+    Input,
+    Number,
+    PositiveDuration,
+    Rate,
+    RateOrNone,
+)
+from specsim.schema.lengths import Lengths, TraceLengths
 
 LONGEST_RUN = 1e8  # s; beyond, a time of day in floats no longer tells microseconds apart
+LEAST_CV, MOST_CV = 0.01, 100.0  # gaps of a smaller cv are equal to 4 digits; of a larger one, most are 0 in floats
 
-Lengths = Annotated[FixedLengths | QuantileLengths | TraceLengths, Field(discriminator="kind")]
+Priority = Annotated[int, Field(ge=0, lt=MOST_PRIORITIES, strict=True)]
 
 
 class ClosedLoop(Input):
-    """A benchmark client that keeps this many requests in flight until all are sent."""
+    """Clients that each send a request, wait for its last token, think, and send the next, until all are sent."""
 
     kind: Literal["closed_loop"]
     concurrency: InFlight
+    """How many clients there are; without a think time so many requests are always in flight."""
+    think_time: Duration = 0.0
+    """Mean time from a request's last token to its client's next request."""
+    think_cv: Annotated[Number, Field(ge=0, le=MOST_CV)] = 1.0
+    """Coefficient of variation of think times, which are gamma distributed: 1 is exponential, 0 constant."""
+
+    @model_validator(mode="after")
+    def _thinks(self) -> ClosedLoop:
+        if 0 < self.think_cv < LEAST_CV:
+            raise ValueError(f"think_cv is below {LEAST_CV:g}; write 0 for constant think times")
+        if self.think_cv != 1 and self.think_time == 0:
+            raise ValueError("think_cv is of think times, and there are none; write a think_time, or leave it out")
+        return self
 
 
 class Poisson(Input):
@@ -52,7 +54,80 @@ class Poisson(Input):
     rate: Rate
 
 
-Load = Annotated[ClosedLoop | Poisson, Field(discriminator="kind")]
+class Gamma(Input):
+    """Independent gaps between requests, gamma distributed: above a cv of 1 requests come in bursts.
+
+    vLLM's `--burstiness` is 1/cv².
+    """
+
+    kind: Literal["gamma"]
+    rate: Rate
+    """Mean requests per second; the mean gap is 1/rate."""
+    cv: Annotated[Number, Field(ge=LEAST_CV, le=MOST_CV)]
+    """Coefficient of variation of the gaps (standard deviation/mean): 1 is Poisson. For 0 write `kind: constant`."""
+
+
+class Constant(Input):
+    """Equal gaps between requests."""
+
+    kind: Literal["constant"]
+    rate: Rate
+
+
+class Period(Input):
+    """A time during which requests come at one rate."""
+
+    duration: PositiveDuration
+    rate: RateOrNone
+    """Mean requests per second; 0 for none."""
+
+
+class RateProfile(Input):
+    """Independent clients whose number changes: Poisson arrivals at one rate after the other, over and over.
+
+    Two periods, one at 0 requests/s, are an on-off source; 24 of an hour each are a day.
+    """
+
+    kind: Literal["rate_profile"]
+    periods: Annotated[tuple[Period, ...], Field(min_length=1)]
+
+    @property
+    def rate(self) -> float:
+        """The mean over all periods [requests/s]."""
+        return sum(period.rate * period.duration for period in self.periods) / self.cycle
+
+    @property
+    def cycle(self) -> float:
+        """After how long the periods repeat [s]."""
+        return sum(period.duration for period in self.periods)
+
+    @model_validator(mode="after")
+    def _sends_something(self) -> RateProfile:
+        if not self.rate > 0:
+            raise ValueError("no request would ever arrive; write a rate above 0 in one of the periods")
+        return self
+
+
+class Replay(Input):
+    """The first requests of the trace that `lengths` names, when they arrived and as long as they were."""
+
+    kind: Literal["replay"]
+    speed: Annotated[Number, Field(ge=1e-3, le=1e6)] = 1.0
+    """How many times as fast as recorded: all gaps shrink alike, so that bursts stay bursts."""
+
+
+Load = Annotated[ClosedLoop | Poisson | Gamma | Constant | RateProfile | Replay, Field(discriminator="kind")]
+
+
+class RequestClass(Input):
+    """One of the kinds of requests that a workload mixes."""
+
+    share: Annotated[Number, Field(gt=0, le=1)]
+    """Of all requests; the shares of all classes add up to 1."""
+    lengths: Lengths | None = None
+    """Of this class's requests; by default those of the workload."""
+    priority: Priority = 0
+    """Requests of a lower number are served first."""
 
 
 class Workload(Input):
@@ -62,12 +137,31 @@ class Workload(Input):
     load: Load
     num_requests: Annotated[int, Field(ge=1, le=MOST_REQUESTS, strict=True)]
     """How many requests `specsim simulate` sends; a curve sets its own number."""
+    mixture: tuple[RequestClass, ...] = ()
+    """Classes of requests, each request drawn from one by its share; none for requests of one kind."""
     decode_only: Flag = False
     """True: prompts are already in the KV cache, as in a decode pool; no prompt token is computed."""
 
     @model_validator(mode="after")
+    def _is_whole(self) -> Workload:
+        total = sum(part.share for part in self.mixture)
+        if self.mixture and not math.isclose(total, 1, abs_tol=1e-9):
+            raise ValueError(f"the shares of the mixture add up to {total:g}; write shares that add up to 1")
+        return self
+
+    @model_validator(mode="after")
+    def _replays_a_trace(self) -> Workload:
+        if isinstance(self.load, Replay) and (self.mixture or not isinstance(self.lengths, TraceLengths)):
+            raise ValueError(
+                "a replay takes lengths from the trace as well; write lengths: {kind: trace, file: ...}, without a "
+                "mixture, or another load"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _ends_in_time(self) -> Workload:
-        if isinstance(self.load, Poisson) and self.num_requests > self.load.rate * LONGEST_RUN:
+        load = self.load
+        if isinstance(load, Poisson | Gamma | Constant | RateProfile) and self.num_requests > load.rate * LONGEST_RUN:
             raise ValueError(
                 f"{self.num_requests} requests would take longer than {LONGEST_RUN:g} s (three years) to arrive; "
                 "write a higher load.rate or a lower num_requests"

@@ -1,4 +1,4 @@
-"""Named columns of a CSV file, every bad cell reported at once.
+"""Named columns of a file, every bad cell reported at once.
 
 Knows nothing of what the columns mean: the caller says how a cell becomes a value, and what to write instead if not.
 """
@@ -6,15 +6,18 @@ Knows nothing of what the columns mean: the caller says how a cell becomes a val
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from specsim.errors import InputError, Problem, invalid
 
 MAX_PROBLEMS = 10
 """Problems listed one by one; a file in the wrong format has one in every cell, and a count serves better."""
+
+Cells = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -22,14 +25,30 @@ class Column:
     """How to read one column.
 
     Attributes:
-        parse: text of a cell → value; raises ValueError when it cannot.
+        parse: a cell (text, or in JSON any value) → value; raises ValueError when it cannot.
         remedy: what to write instead.
         ascending: True when a value may not be less than the one above it.
+        optional: True when a file may do without the column.
     """
 
-    parse: Callable[[str], Any]
+    parse: Callable[[Any], Any]
     remedy: str
     ascending: bool = False
+    optional: bool = False
+
+
+class Rows(NamedTuple):
+    """What was read.
+
+    Attributes:
+        lines: number of each row's line in the file, from 1.
+        values: column → its values, in the file's order; without optional columns that the file lacks.
+        left_out: rows that were passed over.
+    """
+
+    lines: list[int]
+    values: dict[str, list[Any]]
+    left_out: int
 
 
 def whole_number(text: str) -> int:
@@ -46,31 +65,52 @@ def at_least_one(text: str) -> int:
     return number
 
 
-def read_columns(path: Path, columns: Mapping[str, Column]) -> dict[str, list[Any]]:
-    """The values of the named columns, in the file's order; other columns, blank lines and ``#`` lines are skipped.
+def read_columns(
+    path: Path, columns: Mapping[str, Column], left_out: Callable[[Cells], bool] = lambda cells: False
+) -> Rows:
+    """The named columns of a CSV file; other columns, blank lines and ``#`` lines are skipped.
+
+    Args:
+        path: of the file.
+        columns: to read.
+        left_out: says of a row whether to pass it over unread.
 
     Raises:
         InputError: the file cannot be read, lacks a column, has no rows, or holds cells that cannot be parsed; all of
             these at once, with line and column, up to MAX_PROBLEMS and a count of the rest.
     """
-    lines = _lines(path)
+    lines = _cells_of_lines(path)
     header = [name.strip() for name in next(lines, (0, []))[1]]
-    missing = [name for name in columns if name not in header]
+    missing = [name for name, column in columns.items() if name not in header and not column.optional]
     if missing:
         found = f"this file has: {', '.join(header)[:200]}" if header else "this file is empty"
         remedy = f"this column is missing from the first line; {found}"
         raise InputError(Problem(str(path), name, "", remedy) for name in missing)
-    rows = list(lines)
-    if not rows:
-        raise invalid(str(path), "", "a header without rows", "write at least one line below the header")
-    parsed = {name: _parse_column(path, name, column, header.index(name), rows) for name, column in columns.items()}
-    if problems := [problem for _, found in parsed.values() for problem in found]:
-        raise InputError(_capped(path, problems))
-    return {name: values for name, (values, _) in parsed.items()}
+    present = {name: column for name, column in columns.items() if name in header}
+    places = {name: header.index(name) for name in present}
+    rows = (
+        (line, {name: cells[place].strip() if place < len(cells) else "" for name, place in places.items()})
+        for line, cells in lines
+    )
+    return _parsed(path, rows, present, left_out, "a header without rows", "write at least one line below the header")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """(line number, cells) of every line that is neither blank nor a comment."""
+def read_objects(path: Path, columns: Mapping[str, Column]) -> Rows:
+    """The named fields of a file with one JSON object a line; other fields and blank lines are skipped.
+
+    Raises:
+        InputError: as for ``read_columns``.
+    """
+    rows = ((number, _object(line)) for number, line in numbered_lines(path))
+    return _parsed(path, rows, columns, lambda cells: False, "no rows", "write one JSON object a line")
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """(line number, text) of every line that is neither blank nor a comment.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
     try:
         # -sig: spreadsheets put a byte-order mark before the first column's name.
         text = path.read_text(encoding="utf-8-sig")
@@ -79,12 +119,18 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     except OSError as error:
         raise InputError([Problem(str(path), "", "", f"cannot be read: {error.strerror}")]) from None
     except UnicodeDecodeError:
-        raise InputError([Problem(str(path), "", "", "is not text in UTF-8; give a CSV file, uncompressed")]) from None
+        raise InputError(
+            [Problem(str(path), "", "", "is not text in UTF-8; give a file of text, uncompressed")]
+        ) from None
     numbered = enumerate(text.splitlines(), start=1)
-    return ((number, _cells(line)) for number, line in numbered if line.strip() and not line.startswith("#"))
+    return ((number, line) for number, line in numbered if line.strip() and not line.startswith("#"))
 
 
-def _cells(line: str) -> list[str]:
+def _cells_of_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    return ((number, cells_of(line)) for number, line in numbered_lines(path))
+
+
+def cells_of(line: str) -> list[str]:
     """The cells of one line. Line by line, so that a stray quotation mark spoils its own line only."""
     try:
         return next(csv.reader([line]))
@@ -92,28 +138,51 @@ def _cells(line: str) -> list[str]:
         return []
 
 
-def _parse_column(
-    path: Path, name: str, column: Column, index: int, rows: list[tuple[int, list[str]]]
-) -> tuple[list[Any], list[tuple[int, Problem]]]:
-    """The column's values where they can be parsed, and (line, problem) where they cannot."""
-    values: list[Any] = []
-    problems: list[tuple[int, Problem]] = []
+def _object(line: str) -> Cells:
+    """The fields of a line; none where it holds no object."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _parsed(
+    path: Path,
+    rows: Iterable[tuple[int, Cells]],
+    columns: Mapping[str, Column],
+    left_out: Callable[[Cells], bool],
+    empty: str,
+    remedy: str,
+) -> Rows:
+    """Every row's values, or every problem; row by row, so that no more than the values is held of a large file."""
+    found = Rows([], {name: [] for name in columns}, 0)
+    passed_over, problems = 0, []
     for line, cells in rows:
-        text = cells[index].strip() if index < len(cells) else ""
-        try:
-            value = column.parse(text)
-            if column.ascending and values and value < values[-1]:
-                raise ValueError(text)
-            values.append(value)
-        except ValueError:
-            problems.append((line, Problem(str(path), f"line {line}, {name}", repr(text), column.remedy)))
-    return values, problems
-    return values
+        if left_out(cells):
+            passed_over += 1
+            continue
+        found.lines.append(line)
+        for name, column in columns.items():
+            values, cell = found.values[name], cells.get(name, "")
+            try:
+                value = column.parse(cell)
+                if column.ascending and values and value < values[-1]:
+                    raise ValueError(cell)
+                values.append(value)
+            except ValueError:
+                problems.append(Problem(str(path), f"line {line}, {name}", repr(cell)[:80], column.remedy))
+    if problems:
+        raise InputError(capped(path, problems))
+    if not found.lines and not passed_over:
+        raise invalid(str(path), "", empty, remedy)
+    if not found.lines:
+        raise InputError([Problem(str(path), "", "", f"all {passed_over} rows are left out; give a file with others")])
+    return found._replace(left_out=passed_over)
 
 
-def _capped(path: Path, problems: list[tuple[int, Problem]]) -> list[Problem]:
-    """The problems by line, cut off where a count says more than a list."""
-    by_line = [problem for _, problem in sorted(problems, key=lambda found: found[0])]
-    rest = len(by_line) - MAX_PROBLEMS
+def capped(path: Path, problems: list[Problem]) -> list[Problem]:
+    """The problems, cut off where a count says more than a list."""
+    rest = len(problems) - MAX_PROBLEMS
     more = [Problem(str(path), "", "", f"and {rest} more problems like these")] if rest > 0 else []
-    return by_line[:MAX_PROBLEMS] + more
+    return problems[:MAX_PROBLEMS] + more

@@ -1,15 +1,17 @@
-"""How long prompts and outputs are: fixed, drawn from a joint quantile table, or those of a trace.
+"""How long prompts and outputs are, and of which class a request is.
 
-Knows nothing of models or memory: whether a request fits is the scheduler's question. Prompt and output are always
-drawn together, because in real traffic they depend on each other.
+Knows nothing of models or memory: whether a request fits is the scheduler's question. From tables and traces, prompt
+and output are drawn together, because in real traffic they depend on each other; from textbook distributions they are
+independent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from specsim.errors import InputError, Problem
 from specsim.workload.quantiles import JointQuantiles, lengths_at
@@ -19,15 +21,25 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Lengths:
-    """Lengths of requests [tokens], both of shape [requests], at least 1.
+    """Lengths of requests [tokens] and what goes with them, all of shape [requests].
 
     Attributes:
-        prompt: tokens sent.
-        output: tokens to generate.
+        prompt: tokens sent, at least 1.
+        output: tokens to generate, at least 1.
+        priority: lower numbers are served first; None where all are alike.
+        domain: class of the mixture, or domain of the trace, from 0; None where all are alike.
     """
 
     prompt: Ints
     output: Ints
+    priority: Ints | None = None
+    domain: Ints | None = None
+
+    def __getitem__(self, chosen: Ints | slice) -> Lengths:
+        """Some of the requests."""
+        priority = None if self.priority is None else self.priority[chosen]
+        domain = None if self.domain is None else self.domain[chosen]
+        return Lengths(self.prompt[chosen], self.output[chosen], priority, domain)
 
 
 def fixed_lengths(num_requests: int, prompt_tokens: int, output_tokens: int) -> Lengths:
@@ -49,12 +61,27 @@ def table_lengths(num_requests: int, table: JointQuantiles, rng: np.random.Gener
 
 
 def resampled_lengths(num_requests: int, observed: Lengths, rng: np.random.Generator) -> Lengths:
-    """Independent draws, with replacement, of the pairs observed: the traffic's mix without its order."""
-    chosen = rng.integers(observed.prompt.size, size=num_requests)
-    return Lengths(observed.prompt[chosen], observed.output[chosen])
+    """Independent draws, with replacement, of the requests observed: the traffic's mix without its order."""
+    return observed[rng.integers(observed.prompt.size, size=num_requests)]
 
 
 def replayed_lengths(num_requests: int, observed: Lengths, first: int = 0) -> Lengths:
-    """The pairs observed in their own order, from the one numbered ``first``; after the last comes the first again."""
-    chosen = np.arange(first, first + num_requests) % observed.prompt.size
-    return Lengths(observed.prompt[chosen], observed.output[chosen])
+    """The requests observed in their order, from the one numbered ``first``; after the last comes the first again."""
+    return observed[np.arange(first, first + num_requests) % observed.prompt.size]
+
+
+def mixed_lengths(shares: Sequence[float], classes: Sequence[Lengths], uniforms: ArrayLike) -> Lengths:
+    """Requests each of one class, which becomes its domain.
+
+    Args:
+        shares: of the classes; they add up to 1.
+        classes: [classes] of all [requests], from which each request takes its own class's.
+        uniforms: in [0, 1), [requests]; each chooses a class.
+    """
+    ends = np.cumsum(shares)[:-1]  # the last class takes what rounding leaves
+    chosen = np.searchsorted(ends, np.asarray(uniforms), side="right")
+    requests = np.arange(chosen.size)
+    prompt, output = (np.stack([getattr(part, name) for part in classes]) for name in ("prompt", "output"))
+    unset = np.zeros(chosen.size, np.int64)
+    priority = np.stack([unset if part.priority is None else part.priority for part in classes])
+    return Lengths(prompt[chosen, requests], output[chosen, requests], priority[chosen, requests], chosen)

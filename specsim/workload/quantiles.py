@@ -108,7 +108,8 @@ def read_table(path: Path) -> JointQuantiles:
     tokens = Column(at_least_one, "write a whole number of tokens, at least 1")
     index = Column(whole_number, "number the bins 0, 1, 2, ... and do not go back", ascending=True)
     level = Column(float, "write a level from 0 to 1")
-    found = read_columns(path, {"bin": index, "level": level, "prompt_tokens": tokens, "output_tokens": tokens})
+    columns = {"bin": index, "level": level, "prompt_tokens": tokens, "output_tokens": tokens}
+    found = read_columns(path, columns).values
     num_bins = found["bin"][-1] + 1
     levels = np.array(found["level"][: len(found["level"]) // num_bins])
     if not _is_grid(found["bin"], found["level"], num_bins, levels):

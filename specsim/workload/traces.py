@@ -1,58 +1,45 @@
-"""Request traces as people publish them, read into arrays.
-
-Knows nothing of how the trace is used: in order, resampled, or summarised in a quantile table.
-"""
+"""Which format a request trace is in, and its reader."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
+from specsim.errors import InputError, Problem
+from specsim.schema.lengths import TraceFormat
+from specsim.workload.columns import cells_of, numbered_lines
+from specsim.workload.csv_traces import AZURE, BURSTGPT, OWN, read_azure_trace, read_burstgpt_trace, read_own_trace
+from specsim.workload.mooncake import read_mooncake_trace
+from specsim.workload.trace import Trace
 
-from specsim.workload.columns import Column, at_least_one, read_columns
-from specsim.workload.lengths import Lengths
-
-
-@dataclass(frozen=True)
-class Trace:
-    """Requests as they were observed, in order of arrival.
-
-    Attributes:
-        arrival: time since the first request [s], shape [requests].
-        lengths: their prompts and outputs [tokens].
-    """
-
-    arrival: NDArray[np.float64]
-    lengths: Lengths
+HEADERS: dict[TraceFormat, Sequence[str]] = {"azure": AZURE, "burstgpt": BURSTGPT, "specsim": OWN}
 
 
-def read_azure_trace(path: Path) -> Trace:
-    """A trace in the format of the Azure Public Dataset: columns TIMESTAMP, ContextTokens, GeneratedTokens.
-
-    Timestamps are dates with a time, such as ``2023-11-16 18:15:46.6805900``, to the microsecond; without a zone they
-    are taken as UTC.
+def read_trace(path: Path, form: TraceFormat | None = None) -> Trace:
+    """A trace in a format that is named, or told from the file's first line.
 
     Raises:
-        InputError: naming file, line, column and value of everything that is wrong.
+        InputError: the format cannot be told, or what the format's own reader finds wrong.
     """
-    tokens = Column(at_least_one, "write a whole number of tokens, at least 1")
-    columns = {
-        "TIMESTAMP": Column(
-            _seconds, "write a date and time such as 2023-11-16 18:15:46.68, not before the line above", ascending=True
-        ),
-        "ContextTokens": tokens,
-        "GeneratedTokens": tokens,
-    }
-    found = read_columns(path, columns)
-    seconds = np.array(found["TIMESTAMP"], dtype=np.float64)
-    prompt, output = (np.array(found[name], dtype=np.int64) for name in ("ContextTokens", "GeneratedTokens"))
-    return Trace(seconds - seconds[0], Lengths(prompt, output))
+    match form or _format_of(path):
+        case "azure":
+            return read_azure_trace(path)
+        case "mooncake":
+            return read_mooncake_trace(path)
+        case "burstgpt":
+            return read_burstgpt_trace(path)
+        case "specsim":
+            return read_own_trace(path)
 
 
-def _seconds(text: str) -> float:
-    """Seconds since 1970."""
-    time = datetime.fromisoformat(text)
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+def _format_of(path: Path) -> TraceFormat:
+    _, first = next(numbered_lines(path), (0, ""))
+    if first.lstrip().startswith("{"):
+        return "mooncake"
+    header = {name.strip() for name in cells_of(first)}
+    form, shared = max(((form, len(header & {*names})) for form, names in HEADERS.items()), key=lambda found: found[1])
+    if not shared:
+        known = "; ".join(f"{form}: {', '.join(names)}" for form, names in HEADERS.items())
+        remedy = f"tells of no known format; give a file with JSON objects (mooncake) or with these columns: {known}"
+        raise InputError([Problem(str(path), "first line", repr(first[:80]), remedy)])
+    return form

@@ -311,7 +311,7 @@ class Rounds:
     def __init__(self, num_slots, source, shape, rule, num_positions, replication=0):
         columns = max(shape.width, 1), shape.num_levels if rule == "block" else 0
         many, zeros = 64, np.zeros(64, np.int64)
-        self._replica = new_replica(many, num_slots, 1, 1, num_positions, columns, np.zeros(1))
+        self._replica = new_replica(many, num_slots, 1, 1, num_positions, columns, shape.num_levels, np.zeros(1))
         self._requests = new_requests(zeros, zeros, zeros, zeros)
         self._key, self._free = luck_key(1, replication), list(range(num_slots))
         self._how = source, shape, rule

@@ -49,9 +49,9 @@ def make_rounds(rounds_at):
 
 def uniforms_of(request, purpose=BY_POSITION, replication=0, columns=1):
     """The table [lanes, positions, columns] of a request, from its first output position on."""
-    table = np.empty((NUM_LANES, POSITIONS, columns))
+    table = np.empty((NUM_LANES, columns, POSITIONS))
     draw_luck(table, luck_key(1, replication), request, 0, purpose)
-    return table
+    return table.transpose(0, 2, 1)
 
 
 def tree_source(rule, shape):

@@ -15,6 +15,7 @@ from specsim.luck import (
     LANE_FOUND,
     NUM_LANES,
     draw_luck,
+    draw_luck_one_by_one,
     luck_key,
     threefry,
 )
@@ -41,15 +42,20 @@ def by_definition(key, counter):
 
 
 def mapped(key, *counters):
-    table = np.array(counters, np.uint64).T.copy()
-    threefry(np.array(key, np.uint64), table)
-    return table.T.tolist()
+    mapped_words = threefry(np.array(key, np.uint64), *np.array(counters, np.uint64).T)
+    return np.transpose(mapped_words).tolist()
 
 
 def drawn(request, num_positions, columns=1, *, first=0, purpose=BY_POSITION, seed=3, replication=0):
-    table = np.full((NUM_LANES, num_positions, columns), np.nan)
+    """[lanes, positions, columns]; the two ways of drawing must not differ."""
+    table = np.full((NUM_LANES, columns, num_positions), np.nan)
     draw_luck(table, luck_key(seed, replication), request, first, purpose)
-    return table
+    if num_positions <= 40:
+        again = np.full_like(table, np.nan)
+        with np.errstate(over="ignore"):  # words wrap, of which NumPy warns where they are no arrays
+            draw_luck_one_by_one(again, luck_key(seed, replication), request, first, purpose)
+        np.testing.assert_array_equal(table, again)
+    return table.transpose(0, 2, 1)
 
 
 # of Random123 1.14.0, tests/kat_vectors, threefry4x64 with 20 rounds

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from specsim.planner.compare import METRICS, simulate_load
-from specsim.report.load import load_answer, load_files, load_table, saturation
+from specsim.report.load import load_answer, load_files, load_sentences, load_table, saturation
 from specsim.schema.load import load_scenario
 
 SHORT = (
@@ -39,6 +39,66 @@ def test_closed_loop():
 def test_poisson():
     inputs, result = loaded("workload.load={kind: poisson, rate: 90 requests/min}")
     assert load_answer(inputs.scenario, result).startswith("At 1.5 requests/s offered, 3 draft tokens change ")
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        ("{kind: gamma, rate: 4 requests/s, cv: 2}", "4 requests/s offered in gaps with a cv of 2"),
+        ("{kind: constant, rate: 4 requests/s}", "4 requests/s offered in equal gaps"),
+        (
+            "{kind: rate_profile, periods: [{duration: 1 s, rate: 9 requests/s}, {duration: 2 s, rate: 0 requests/s}]}",
+            "3 requests/s offered on average, 0 to 9 in turn every 3 s",
+        ),
+        (
+            "{kind: closed_loop, concurrency: 4, think_time: 500 ms}",
+            "4 clients that think 0.5 s on average (cv 1) between requests, ramp and tail included",
+        ),
+        (
+            "{kind: closed_loop, concurrency: 4, think_time: 2 s, think_cv: 0}",
+            "4 clients that think 2 s between requests, ramp and tail included",
+        ),
+    ],
+)
+def test_the_load_in_words(load, words):
+    inputs, result = loaded(f"workload.load={load}")
+    assert load_answer(inputs.scenario, result).startswith(f"At {words}, 3 draft tokens change ")
+
+
+BURSTGPT = "Timestamp,Model,Request tokens,Response tokens\n0,a,20,5\n1,a,20,0\n2,a,30,6\n2,a,9,0\n3,a,9,2\n"
+
+
+@pytest.mark.parametrize(("speed", "words"), [(1, "as recorded"), (2.5, "at 2.5 times the speed recorded")])
+def test_a_replay_says_what_its_intervals_hold_and_what_was_left_out(tmp_path, speed, words):
+    (tmp_path / "trace.csv").write_text(BURSTGPT)
+    lengths = f"workload.lengths={{kind: trace, file: '{tmp_path}/trace.csv'}}"
+    load = f"workload.load={{kind: replay, speed: {speed}}}"
+    inputs, result = loaded(lengths, load, "workload.num_requests=3")
+    answer, *read_with = load_sentences(inputs.scenario, result)
+    assert answer.startswith(f"At the requests of a trace, {words}, 3 draft tokens change ")
+    assert any("intervals hold the luck of drafts alone" in sentence for sentence in read_with)
+    assert any(sentence.startswith("2 requests of the trace that failed") for sentence in read_with)
+
+
+def test_a_mean_that_bounds_move_is_said():
+    spread = "{mean: 20, sd: 20, max: 25}"
+    inputs, result = loaded(f"workload.lengths={{kind: normal, prompt: {spread}, output: {{mean: 5, sd: 1, max: 9}}}}")
+    (said,) = [text for text in load_sentences(inputs.scenario, result) if "moves their mean" in text]
+    assert said == "Keeping the normal prompt lengths from 1 to 25 tokens moves their mean from 20 to 16.1."
+
+
+def test_what_was_read_for_a_class_is_in_the_provenance_and_the_scenario_runs_again(tmp_path):
+    (tmp_path / "trace.csv").write_text("# ours, May\n" + BURSTGPT)
+    trace = f"{{kind: trace, file: '{tmp_path}/trace.csv'}}"
+    inputs, result = loaded(f"workload.mixture=[{{share: 0.5}}, {{share: 0.5, lengths: {trace}}}]")
+    (tmp_path / "out").mkdir()
+    files = written(inputs, result, tmp_path / "out")
+    found = json.loads(files["provenance.json"].read_text())
+    assert found["inputs"]["trace of class 1"]["sha256"]
+    assert found["sources"]["lengths"] == "ours, May"
+    again = load_scenario(str(files["scenario.yaml"]))
+    assert again.scenario == inputs.scenario
+    assert again.lengths_files == inputs.lengths_files == {"workload.mixture[1].lengths": tmp_path / "trace.csv"}
 
 
 def test_one_draft_token():

@@ -1,4 +1,4 @@
-"""No flag is accepted and then ignored: every field of a deployment, a speculation and an engine changes some output.
+"""No flag is accepted and then ignored: every field of deployment, speculation, workload and engine changes an output.
 
 The fields are found by walking the input models. A field without a case fails here, so a new one has to come with a
 change of it that shows, or be listed as documentation.
@@ -7,6 +7,7 @@ change of it that shows, or be listed as documentation.
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import numpy as np
@@ -18,7 +19,7 @@ from specsim.schema.engine import AttentionUnderEngine, Engine, Graphs, Kernels,
 from specsim.schema.load import load_scenario
 from specsim.schema.scenario import Deployment
 from specsim.schema.speculation import Speculation
-from specsim.schema.workload import ClosedLoop
+from specsim.schema.workload import Workload
 from specsim.simulation import Simulation
 
 DEMO, TREE = "llama3.1-8b-h100-eagle3", "llama3.1-8b-h100-eagle3-tree"
@@ -38,6 +39,15 @@ MEAN = (
     "speculation.acceptance={kind: mean_length, mean_acceptance_length: 2.5, num_draft_tokens: 3, "
     "shape: minimum_variance}"
 )
+THINK = "workload.load={kind: closed_loop, concurrency: 4, think_time: 1 s}"
+GAMMA = "workload.load={kind: gamma, rate: 40 requests/s, cv: 2}"
+POISSON, EQUAL_GAPS = (f"workload.load={{kind: {kind}, rate: 40 requests/s}}" for kind in ("poisson", "constant"))
+PERIODS = "[{{duration: {}, rate: {} requests/s}}, {{duration: 1 s, rate: 9 requests/s}}]"
+ON_OFF = f"workload.load={{kind: rate_profile, periods: {PERIODS.format('100 ms', 0)}}}"
+UNIFORM = "workload.lengths={kind: uniform, prompt: [5, 50], output: [4, 20]}"
+SPREAD = "{mean: 30, sd: 9, max: 50}"
+TRACE = str(Path(__file__).parents[1] / "workload" / "small_trace.csv")
+REPLAY = (f"workload.lengths={{kind: trace, file: '{TRACE}'}}", "workload.load={kind: replay}")
 TWO = ("deployment.num_devices=2", "deployment.tensor_parallel=2")
 OFF = "speculation.policy={kind: off_above, num_draft_tokens: 3, batch: 6}"
 OFF_AT_4 = "speculation.policy={kind: off_above, num_draft_tokens: 3, batch: 4}"
@@ -77,6 +87,15 @@ def row(batch, num_draft_tokens):
 
 def kernels(block, **figures):
     return engine(kernels=Kernels.model_validate({block: figures}))
+
+
+def spread(kind):
+    return f"workload.lengths={{kind: {kind}, prompt: {SPREAD}, output: {SPREAD}}}"
+
+
+def mixture(share, priority=0):
+    long = "{kind: fixed, prompt_tokens: 300, output_tokens: 30}"
+    return f"[{{share: {share}, priority: {priority}}}, {{share: {1 - share}, lengths: {long}}}]"
 
 
 # path → a change of it; a drafter's fields are told apart by its kind
@@ -197,6 +216,43 @@ CASES = {
         ("speculation.policy.num_draft_tokens=2",), base=("speculation.policy={kind: oracle, num_draft_tokens: 5}",)
     ),
     "speculation.temperature": Case(("speculation.temperature=0",), base=(CONSTANT,)),
+    **{
+        f"workload.{path}": Case((f"workload.{key}={value}",), base=base)
+        for path, key, value, base in (
+            ("lengths[fixed].prompt_tokens", "lengths.prompt_tokens", 40, ()),
+            ("lengths[fixed].output_tokens", "lengths.output_tokens", 7, ()),
+            ("lengths[uniform].prompt", "lengths.prompt", "[5, 9]", (UNIFORM,)),
+            ("lengths[uniform].output", "lengths.output", "[5, 9]", (UNIFORM,)),
+            *(
+                (f"lengths[{kind}].{part}.{name}", f"lengths.{part}.{name}", value, (spread(kind),))
+                for kind in ("normal", "lognormal")
+                for part in ("prompt", "output")
+                for name, value in (("mean", 40), ("sd", 2), ("min", 30), ("max", 33))
+            ),
+            ("lengths[quantiles].table", "lengths", "{kind: quantiles, table: azure-2023-conversation}", ()),
+            ("lengths[trace].file", "lengths", f"{{kind: trace, file: '{TRACE}'}}", ()),
+            ("load[closed_loop].concurrency", "load.concurrency", 3, ()),
+            ("load[closed_loop].think_time", "load.think_time", "2 s", (THINK,)),
+            ("load[closed_loop].think_cv", "load.think_cv", 0, (THINK,)),
+            ("load[poisson].rate", "load.rate", "9 requests/s", (POISSON,)),
+            ("load[gamma].rate", "load.rate", "9 requests/s", (GAMMA,)),
+            ("load[gamma].cv", "load.cv", 3, (GAMMA,)),
+            ("load[constant].rate", "load.rate", "9 requests/s", (EQUAL_GAPS,)),
+            ("load[rate_profile].periods.duration", "load.periods", PERIODS.format("200 ms", 0), (ON_OFF,)),
+            ("load[rate_profile].periods.rate", "load.periods", PERIODS.format("100 ms", 5), (ON_OFF,)),
+            ("load[replay].speed", "load.speed", 3, REPLAY),
+            ("num_requests", "num_requests", 9, ()),
+            ("mixture.share", "mixture", mixture(0.5), (f"workload.mixture={mixture(0.2)}",)),
+            ("decode_only", "decode_only", "true", ()),
+        )
+    },
+    # with room for two, the others wait, and go by their priority
+    "workload.mixture.priority": Case(
+        (f"workload.mixture={mixture(0.5, 1)}",),
+        base=(f"workload.mixture={mixture(0.5)}",),
+        engine_base={"max_num_seqs": 2, "speculation_max_num_seqs": 2},
+        engine={"max_num_seqs": 2},
+    ),
     "engine.max_num_seqs": engine(max_num_seqs=2),
     "engine.max_num_batched_tokens": engine(max_num_batched_tokens=64),
     "engine.speculation_max_num_seqs": engine(speculation_max_num_seqs=2),
@@ -248,6 +304,8 @@ DOCUMENTATION = {
     "engine.sources",
     # needs a package that tests do without; what it changes is in costs/test_operator_tables.py
     "deployment.costs",
+    # how a file is read, in workload/test_trace_formats.py
+    "workload.lengths[trace].format",
     # which device a calibrated profile belongs to; another one is refused (invalid/profile_of_another_device.yaml)
     "engine.device",
     # what is warned of, in costs/test_extrapolation.py
@@ -285,6 +343,7 @@ WALKED = [
     *leaves(Deployment, "deployment"),
     *leaves(Speculation, "speculation"),
     *leaves(Engine, "engine"),
+    *(path for path in leaves(Workload, "workload") if not path.startswith("workload.mixture.lengths")),
 ]
 
 
@@ -314,10 +373,13 @@ def outcome(case: Case, change: tuple[str, ...], engine: dict[str, Any]) -> str:
         return f"refused: {error}"
     altered = inputs.engine.model_copy(update=case.engine_base | engine)
     simulation = Simulation(replace(inputs, engine=altered))
-    load, policy = inputs.scenario.workload.load, inputs.scenario.speculation.policy
-    assert isinstance(load, ClosedLoop)
+    workload, policy = inputs.scenario.workload, inputs.scenario.speculation.policy
     records = simulation.run(
-        load, num_draft_tokens=policy.num_draft_tokens, num_requests=12, replication=0, policy=policy
+        workload.load,
+        num_draft_tokens=policy.num_draft_tokens,
+        num_requests=workload.num_requests,
+        replication=0,
+        policy=policy,
     )
     digest = hashlib.sha256(repr([simulation.memory(True).kv_tokens, simulation.memory(True).weights]).encode())
     for table in (records.requests, records.steps, records.rounds):

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from specsim.workload.traces import Trace, read_azure_trace
+from specsim.workload.csv_traces import read_azure_trace
+from specsim.workload.trace import Trace
 
 SHARED = Path(__file__).parents[2].parent / "shared"
 

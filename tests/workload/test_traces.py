@@ -5,7 +5,7 @@ import pytest
 
 from specsim.errors import InputError
 from specsim.workload.columns import MAX_PROBLEMS
-from specsim.workload.traces import read_azure_trace
+from specsim.workload.csv_traces import read_azure_trace
 
 HEADER = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
 GOOD = "2023-11-16 18:15:46.6805900,374,44\n"

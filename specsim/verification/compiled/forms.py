@@ -9,7 +9,8 @@ from numba import njit, types
 
 # No fastmath: additions stay in the order in which they are written. Divisions by zero give what NumPy gives.
 Function = TypeVar("Function", bound=Callable[..., Any])
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Arrays are made and counted (nrt), also where the caller is compiled without that.
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": True}
 
 
 def read_only(dtype: types.Type, ndim: int) -> types.Array:

@@ -1,0 +1,104 @@
+"""A workload in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from specsim.schema.lengths import (
+    FixedLengths,
+    Lengths,
+    LognormalLengths,
+    NormalLengths,
+    QuantileLengths,
+    TraceLengths,
+    UniformLengths,
+)
+from specsim.schema.workload import ClosedLoop, Constant, Gamma, Load, Poisson, RateProfile, Replay, Workload
+from specsim.workload.distributions import clipped_mean
+from specsim.workload.stated import spreads
+
+MOVED = 0.01  # of a mean: less is not worth a sentence
+
+
+def load_words(load: Load) -> str:
+    """What stands after "at"."""
+    match load:
+        case ClosedLoop(think_time=0.0):
+            return f"{load.concurrency} concurrent requests, ramp and tail included"
+        case ClosedLoop():
+            spread = f"on average (cv {load.think_cv:g}) " if load.think_cv else ""
+            thinking = f"think {load.think_time:g} s {spread}between requests"
+            return f"{load.concurrency} clients that {thinking}, ramp and tail included"
+        case Poisson():
+            return f"{load.rate:g} requests/s offered"
+        case Gamma():
+            return f"{load.rate:g} requests/s offered in gaps with a cv of {load.cv:g}"
+        case Constant():
+            return f"{load.rate:g} requests/s offered in equal gaps"
+        case RateProfile():
+            rates = [period.rate for period in load.periods]
+            return (
+                f"{load.rate:g} requests/s offered on average, {min(rates):g} to {max(rates):g} in turn every "
+                f"{load.cycle:g} s"
+            )
+        case Replay():
+            speed = "as recorded" if load.speed == 1 else f"at {load.speed:g} times the speed recorded"
+            return f"the requests of a trace, {speed}"
+
+
+def lengths_words(workload: Workload) -> str:
+    """Prompts and outputs of a workload, in a few words."""
+    classes = _of_classes(workload)
+    return f"a mixture of {len(classes)} classes" if workload.mixture else _lengths(workload.lengths)
+
+
+def _of_classes(workload: Workload) -> list[Lengths]:
+    return [part.lengths or workload.lengths for part in workload.mixture] or [workload.lengths]
+
+
+def _lengths(lengths: Lengths) -> str:
+    match lengths:
+        case FixedLengths():
+            return f"{lengths.prompt_tokens} tokens in, {lengths.output_tokens} out"
+        case UniformLengths(prompt=prompt, output=output):
+            return f"{prompt[0]} to {prompt[1]} tokens in, {output[0]} to {output[1]} out"
+        case NormalLengths() | LognormalLengths():
+            return f"{lengths.kind} lengths, {lengths.prompt.mean:g} tokens in, {lengths.output.mean:g} out on average"
+        case QuantileLengths():
+            return f"lengths of {Path(lengths.table).stem}"
+        case TraceLengths():
+            return f"lengths of {Path(lengths.file).stem}"
+
+
+def traffic_sentences(workload: Workload) -> list[str]:
+    """What of a workload is not as a reader may take it to be."""
+    sentences = [
+        sentence
+        for lengths in dict.fromkeys(_of_classes(workload))
+        if isinstance(lengths, NormalLengths | LognormalLengths)
+        for sentence in _moved_means(lengths)
+    ]
+    if isinstance(workload.load, Replay):
+        sentences.append(
+            "Every replication sends the same requests at the same times; intervals hold the luck of drafts alone."
+        )
+    return sentences
+
+
+def _moved_means(lengths: NormalLengths | LognormalLengths) -> list[str]:
+    """Where keeping lengths within bounds moves their mean."""
+    named = zip(("prompt", "output"), (lengths.prompt, lengths.output), spreads(lengths), strict=True)
+    return [
+        f"Keeping the {lengths.kind} {name} lengths from {stated.min} to {stated.max} tokens moves their mean from "
+        f"{stated.mean:g} to {clipped_mean(spread):.4g}."
+        for name, stated, spread in named
+        if abs(clipped_mean(spread) / stated.mean - 1) > MOVED
+    ]
+
+
+def left_out_sentence(left_out: int) -> list[str]:
+    """That a trace had requests that failed."""
+    if not left_out:
+        return []
+    rows = "1 request" if left_out == 1 else f"{left_out} requests"
+    return [f"{rows} of the trace that failed (no response tokens) {'is' if left_out == 1 else 'are'} left out."]

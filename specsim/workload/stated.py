@@ -1,0 +1,136 @@
+"""From a workload as stated to arrays of requests. Knows no server and no model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from specsim.errors import invalid
+from specsim.rng import stream
+from specsim.schema import lengths as schema
+from specsim.schema.workload import ClosedLoop, Constant, Gamma, Load, Poisson, RateProfile, Replay, Workload
+from specsim.workload.arrivals import (
+    Floats,
+    constant_arrivals,
+    gamma_arrivals,
+    poisson_arrivals,
+    profile_arrivals,
+    think_times,
+)
+from specsim.workload.distributions import Spread, spread_lengths, uniform_lengths
+from specsim.workload.lengths import (
+    Lengths,
+    fixed_lengths,
+    mixed_lengths,
+    replayed_lengths,
+    resampled_lengths,
+    table_lengths,
+)
+from specsim.workload.quantiles import read_table
+from specsim.workload.trace import Trace
+from specsim.workload.traces import read_trace
+
+Sampler = Callable[[int, np.random.Generator], Lengths]
+
+
+class Traffic:
+    """What the clients of a workload send, by replication. Draws for more requests begin with those for fewer.
+
+    Args:
+        workload: as stated.
+        files: path in the scenario of lengths that stand in a file → the file; each is read once.
+        seed: of the scenario.
+        where: the scenario, for messages.
+
+    Attributes:
+        traces: the request traces among the files.
+
+    Raises:
+        InputError: when a file is malformed.
+    """
+
+    def __init__(self, workload: Workload, files: Mapping[str, Path], seed: int, where: str) -> None:
+        self._workload, self._seed, self._where = workload, seed, where
+        self.traces: dict[Path, Trace] = {}
+        self._sampler = self._sampler_of(workload.lengths, files.get("workload.lengths"))
+        own = ((i, part.lengths) for i, part in enumerate(workload.mixture) if part.lengths)
+        self._of_class = {i: self._sampler_of(stated, files.get(f"workload.mixture[{i}].lengths")) for i, stated in own}
+        self._replayed = self.traces[files["workload.lengths"]] if isinstance(workload.load, Replay) else None
+
+    def lengths(self, num_requests: int, replication: int, load: Load | None = None) -> Lengths:
+        """The lengths of the first requests of a replication; a replay's are the trace's, in all replications."""
+        if isinstance(load, Replay):
+            return replayed_lengths(num_requests, self._replay(num_requests).lengths)
+        classes = self._workload.mixture
+        if not classes:
+            return self._sampler(num_requests, stream(self._seed, "lengths", replication))
+        drawn = []
+        for i, part in enumerate(classes):
+            sampler = self._of_class.get(i, self._sampler)
+            found = sampler(num_requests, stream(self._seed, "lengths", replication, i))
+            drawn.append(Lengths(found.prompt, found.output, np.full(num_requests, part.priority)))
+        uniforms = stream(self._seed, "classes", replication).random(num_requests)
+        return mixed_lengths([part.share for part in classes], drawn, uniforms)
+
+    def arrivals(self, load: Load, num_requests: int, replication: int) -> Floats:
+        """When the requests of an open loop are sent [s]."""
+        rng = stream(self._seed, "arrivals", replication)
+        match load:
+            case Poisson():
+                return poisson_arrivals(num_requests, load.rate, rng)
+            case Gamma():
+                return gamma_arrivals(num_requests, load.rate, load.cv, rng)
+            case Constant():
+                return constant_arrivals(num_requests, load.rate)
+            case RateProfile(periods=periods):
+                durations, rates = zip(*((period.duration, period.rate) for period in periods), strict=True)
+                return profile_arrivals(num_requests, durations, rates, rng)
+            case Replay():
+                return self._replay(num_requests).arrival[:num_requests] / load.speed
+            case ClosedLoop():
+                raise ValueError("in a closed loop the server decides when requests arrive")
+
+    def think_times(self, load: ClosedLoop, num_requests: int, replication: int) -> Floats:
+        """How long a client waits before it sends each request of a closed loop [s]."""
+        return think_times(num_requests, load.think_time, load.think_cv, stream(self._seed, "think", replication))
+
+    def _replay(self, num_requests: int) -> Trace:
+        """The trace replayed, which has as many requests."""
+        trace = self._replayed
+        if trace is None:
+            raise ValueError("the workload's own load has to be a replay")
+        if num_requests > (held := trace.arrival.size):
+            remedy = f"the trace to be replayed has {held} requests; write at most so many"
+            raise invalid(self._where, "workload.num_requests", num_requests, remedy)
+        return trace
+
+    def _sampler_of(self, stated: schema.Lengths, file: Path | None) -> Sampler:
+        """(number of requests, generator) → their lengths."""
+        match stated:
+            case schema.FixedLengths():
+                return lambda number, rng: fixed_lengths(number, stated.prompt_tokens, stated.output_tokens)
+            case schema.UniformLengths():
+                return lambda number, rng: uniform_lengths(number, stated.prompt, stated.output, rng)
+            case schema.NormalLengths() | schema.LognormalLengths():
+                prompt, output = spreads(stated)
+                return lambda number, rng: spread_lengths(number, prompt, output, rng)
+        if file is None:
+            raise ValueError("lengths from a table or trace come with its file")
+        if isinstance(stated, schema.QuantileLengths):
+            table = read_table(file)
+            return lambda number, rng: table_lengths(number, table, rng)
+        if file not in self.traces:
+            self.traces[file] = read_trace(file, stated.format)
+        observed = self.traces[file].lengths
+        return lambda number, rng: resampled_lengths(number, observed, rng)
+
+
+def spreads(stated: schema.NormalLengths | schema.LognormalLengths) -> tuple[Spread, Spread]:
+    """The distributions of prompts and outputs."""
+    prompt, output = (
+        Spread(part.mean, part.sd, part.min, part.max, isinstance(stated, schema.LognormalLengths))
+        for part in (stated.prompt, stated.output)
+    )
+    return prompt, output

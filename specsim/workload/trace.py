@@ -1,0 +1,74 @@
+"""A request trace as arrays. Knows nothing of files, nor of how the trace is used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.workload.columns import Rows
+from specsim.workload.lengths import Ints, Lengths
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Prefixes:
+    """Blocks that prompts consist of; equal ids are equal text after equal text.
+
+    Attributes:
+        starts: [requests + 1] ``ids[starts[i] : starts[i + 1]]`` are those of request i, from the prompt's beginning.
+        ids: of all requests, one after the other.
+        block_tokens: tokens in a block; a prompt's last one may be shorter.
+    """
+
+    starts: Ints
+    ids: Ints
+    block_tokens: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Requests as they were observed, in order of arrival.
+
+    Attributes:
+        arrival: time since the first request, or in specsim's own format since 0 [s], shape [requests].
+        lengths: their prompts and outputs [tokens], with priority and domain where the file has them.
+        lines: where each stands in the file, from 1 [requests].
+        left_out: rows of failed requests, which are not among these.
+        prefixes: of their prompts; None where the file has none.
+    """
+
+    arrival: Floats
+    lengths: Lengths
+    lines: Ints
+    left_out: int = 0
+    prefixes: Prefixes | None = None
+
+
+def trace_of(
+    rows: Rows, names: Sequence[str], *, since: float | None = None, prefixes: Prefixes | None = None, unit: float = 1.0
+) -> Trace:
+    """A trace from a file's rows.
+
+    Args:
+        rows: of the file.
+        names: of the columns of times, prompts and outputs; priority and domain have these names everywhere.
+        since: the time that others count from, in the file's unit; by default the first one.
+        prefixes: of the prompts.
+        unit: of times, how many make a second.
+    """
+    times = np.array(rows.values[names[0]], np.float64)
+    prompt, output = (np.array(rows.values[name], np.int64) for name in names[1:])
+    priority, domain = (
+        np.array(rows.values[name], np.int64) if name in rows.values else None for name in ("priority", "domain")
+    )
+    return Trace(
+        (times - (times[0] if since is None else since)) / unit,
+        Lengths(prompt, output, priority, domain),
+        np.array(rows.lines),
+        rows.left_out,
+        prefixes,
+    )
