@@ -13,7 +13,7 @@ from collections import defaultdict
 import numpy as np
 
 from specsim.schema import catalogue
-from specsim.schema.measurements import read_measurements
+from specsim.schema.measurement_tables import read_measurements
 
 SWEEPS = ("S04-dspark", "S04-eagle3")
 MTP_STEPS = "S13-mtp"

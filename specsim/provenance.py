@@ -10,7 +10,7 @@ from pathlib import Path
 
 import specsim
 
-PACKAGES = ("numpy", "scipy", "pandas", "simpy", "pydantic", "pyyaml", "matplotlib", "typer", "rich")
+PACKAGES = ("numpy", "scipy", "pandas", "pydantic", "pyyaml", "matplotlib", "typer", "rich")
 
 
 def versions() -> dict[str, str]:

@@ -111,7 +111,13 @@ class Simulation:
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
         memory, shape = self.memory(speculating), self.draft_shape(num_draft_tokens)
         max_num_seqs, max_num_batched_tokens = self._limits(speculating)
-        tree = scenario.speculation.rule == "tree"
+        source: PositionAcceptance | TreeAcceptance
+        domains: tuple[PositionAcceptance, ...] = ()
+        if scenario.speculation.rule == "tree":
+            source = self.tree_source(num_draft_tokens)
+        else:
+            source, *others = self.acceptance_sources(num_draft_tokens)
+            domains = tuple(others)
         setup = Setup(
             max_num_seqs=max_num_seqs,
             max_num_batched_tokens=max_num_batched_tokens,
@@ -123,7 +129,8 @@ class Simulation:
             share_at_least=self.share_at_least(num_draft_tokens) if isinstance(drafter, NgramLookup) else None,
             policy=policy or StaticPolicy(num_draft_tokens=num_draft_tokens),
             shape=shape,
-            source=self.tree_source(num_draft_tokens) if tree else self.acceptance_source(num_draft_tokens),
+            source=source,
+            domains=domains,
             rule=scenario.speculation.rule,
             seed=scenario.seed,
             replication=replication,
@@ -163,9 +170,15 @@ class Simulation:
         """What proposes trees and scores them, the same in every replication; only of scenarios that have a tree."""
         return tree_source(self.inputs.scenario.speculation, num_levels, self._distributions())
 
-    def acceptance_source(self, num_draft_tokens: int) -> PositionAcceptance:
-        """What proposes chains and scores them, the same in every replication."""
-        return chain_source(self.inputs.scenario.speculation, num_draft_tokens, self._distributions())
+    def acceptance_sources(self, num_draft_tokens: int) -> tuple[PositionAcceptance, ...]:
+        """What proposes chains and scores them, by domain, the same in every replication."""
+        speculation, seed = self.inputs.scenario.speculation, self.inputs.scenario.seed
+        first = chain_source(speculation, speculation.acceptance, num_draft_tokens, self._distributions())
+        others = (
+            chain_source(speculation, acceptance, num_draft_tokens, stream(seed, "distributions", domain))
+            for domain, acceptance in enumerate(self.traffic.acceptances, start=1)
+        )
+        return (first, *others)
 
     def _distributions(self) -> np.random.Generator:
         return stream(self.inputs.scenario.seed, "distributions")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,19 @@ class ChainRows(NamedTuple):
     q: Floats
     p: Floats
     identity: Floats
+
+
+def joined(domains: Sequence[ChainRows]) -> ChainRows:
+    """The rows of several domains, in order; they have K, V and the way of drafting in common."""
+    return domains[0]._replace(
+        draft_cdf=np.concatenate([rows.draft_cdf for rows in domains]),
+        guide=np.concatenate([rows.guide for rows in domains]),
+        choice=np.concatenate([rows.choice for rows in domains]),
+        conditional=np.concatenate([rows.conditional for rows in domains]),
+        drafter=np.concatenate([rows.drafter for rows in domains]),
+        q=np.concatenate([rows.q for rows in domains]),
+        p=np.concatenate([rows.p for rows in domains]),
+    )
 
 
 @kernel

@@ -7,6 +7,7 @@ import numpy as np
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.shape import DraftShape, chain, tree
 from specsim.drafting.tree_acceptance import TreeAcceptance
+from specsim.schema.acceptance import Acceptance
 from specsim.schema.speculation import Speculation
 
 
@@ -17,9 +18,10 @@ def draft_shape(speculation: Speculation, num_draft_tokens: int) -> DraftShape:
     return tree(speculation.tree.children[:num_draft_tokens])
 
 
-def chain_source(speculation: Speculation, num_draft_tokens: int, rng: np.random.Generator) -> PositionAcceptance:
-    """What proposes chains with the acceptance stated."""
-    acceptance = speculation.acceptance
+def chain_source(
+    speculation: Speculation, acceptance: Acceptance, num_draft_tokens: int, rng: np.random.Generator
+) -> PositionAcceptance:
+    """What proposes chains with an acceptance that is stated."""
     return PositionAcceptance(
         acceptance.conditional(num_draft_tokens),
         acceptance.vocabulary,

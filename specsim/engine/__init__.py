@@ -1,1 +1,1 @@
-"""Time, batching and the KV cache: the only importer of simpy and the only owner of the clock."""
+"""Time, batching and the KV cache: the only owner of the clock."""

@@ -29,7 +29,6 @@ from specsim.engine.state import (
     VERIFIED,
     WAITING,
     Floats,
-    Ints,
     new_replica,
     new_requests,
 )
@@ -56,14 +55,14 @@ def serve_closed_loop(setup: Setup, lengths: Lengths, concurrency: int, think: F
         think: how long a client waits before it sends each request [N], the first ones excepted; not at all by default.
     """
     number = len(lengths.prompt)
-    server = Server(setup, lengths, np.zeros(number) if think is None else think, lengths.priority)
+    server = Server(setup, lengths, np.zeros(number) if think is None else think)
     server.send(np.zeros(min(concurrency, number)))
     return server.finish()
 
 
 def serve_open_loop(setup: Setup, lengths: Lengths, arrivals: Floats) -> RunRecords:
     """Serve the requests, the i-th sent at ``arrivals[i]`` [s], ascending, whatever became of the others."""
-    server = Server(setup, lengths, np.zeros(0), lengths.priority)
+    server = Server(setup, lengths, np.zeros(0))
     server.send(arrivals)
     return server.finish()
 
@@ -104,15 +103,15 @@ class Server:
         setup: how it serves.
         lengths: of the requests.
         think: as in ``Serving``.
-        priority: class of each request, from 0, the first to be served [N]; one class by default.
     """
 
-    def __init__(self, setup: Setup, lengths: Lengths, think: Floats, priority: Ints | None = None) -> None:
+    def __init__(self, setup: Setup, lengths: Lengths, think: Floats) -> None:
         number, shape = len(lengths.prompt), setup.shape
         num_slots = min(setup.max_num_seqs, number)
         zeros = np.zeros(number, np.int64)
-        priority = zeros if priority is None else priority
-        self.requests = new_requests(lengths.prompt, lengths.output, priority, domain=zeros)
+        priority = zeros if lengths.priority is None else lengths.priority
+        domain = lengths.domain if setup.domains and lengths.domain is not None else zeros
+        self.requests = new_requests(lengths.prompt, lengths.output, priority, domain)
         rows = min(setup.max_num_batched_tokens, 8192)
         self._setup, self._serving = setup, serving_of(setup, lengths, think, rows)
         positions = min(int(lengths.output.max()), POSITIONS_AHEAD) + shape.num_levels

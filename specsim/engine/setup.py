@@ -11,6 +11,7 @@ import numpy as np
 from specsim.costs.lowered import StepForm, empty_step
 from specsim.costs.step import Pricing, StepCost
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.chain_rows import joined
 from specsim.drafting.passes import drafter_form
 from specsim.drafting.shape import DraftShape
 from specsim.drafting.tree_acceptance import TreeAcceptance
@@ -46,6 +47,7 @@ class Setup:
         policy: as stated, or a function of observation and state to (draft lengths of those that decode, state).
         shape: the largest draft that the policy can ask for.
         source: proposes drafts and scores them.
+        domains: likewise, of requests of domain 1, 2, ..; chains only.
         rule: which verifier runs.
         seed, replication: name the run's luck.
         pool_tokens: tokens of a request, drafts included → what it takes from the KV pool.
@@ -65,6 +67,7 @@ class Setup:
     rule: Literal["token", "block", "greedy", "tree"]
     seed: int
     replication: int
+    domains: tuple[PositionAcceptance, ...] = ()
     block_size: int = 16
     hands_on_all: bool = False
     share_at_least: Floats | None = None
@@ -94,7 +97,7 @@ def serving_of(setup: Setup, lengths: Lengths, think: Floats, rows: int) -> Serv
     return Serving(
         limits=_limits(setup, int((lengths.prompt + lengths.output).max())),
         drafter=drafter_form(setup.drafter, setup.shape, hands_on_all=setup.hands_on_all),
-        rows=source.rows,
+        rows=joined([part.rows for part in (source, *setup.domains)]),
         rule=RULES[setup.rule],
         costs=cost_form(setup.cost, rows),
         key=luck_key(setup.seed, setup.replication),

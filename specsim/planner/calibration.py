@@ -53,6 +53,7 @@ class Fitted:
         value: its value now: the profile's own where it is not identified; None where the profile then has none.
         error: relative standard error; of the prior where it is not identified.
         identified: whether the data say more than the prior.
+        at_limit: whether it stays at the least or the most that it can be, since the data would have it beyond.
     """
 
     path: str
@@ -60,6 +61,7 @@ class Fitted:
     value: float | None
     error: float
     identified: bool
+    at_limit: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +91,7 @@ def calibrate(
     """Fit what the points identify.
 
     While the standard error of some parameter stays near its prior's, the least known of them keeps its prior and the
-    others are fitted again without it.
+    others are fitted again without it; likewise where one ends beyond what it can be, which then stays at that limit.
 
     Args:
         engine: the profile to start from; its values are the priors.
@@ -100,9 +102,17 @@ def calibrate(
     """
     priors = {p: value for p in candidates if (value := prior_value(p, engine, device)) is not None}
     chosen, start = list(priors), [math.log(prior) for prior in priors.values()]
+    limits: dict[Parameter, float] = {}
     while True:
-        logs, errors = _fit(engine, points, {p: priors[p] for p in chosen}, start)
+        limited = with_values(engine, {p.path: value for p, value in limits.items()})
+        logs, errors = _fit(limited, points, {p: priors[p] for p in chosen}, start)
         progress(0.5 / len(priors))
+        beyond = {p: limit for p, log in zip(chosen, logs, strict=True) if (limit := _limit(p, math.exp(log)))}
+        if beyond:
+            limits |= beyond
+            start = [log for p, log in zip(chosen, logs, strict=True) if p not in beyond]
+            chosen = [p for p in chosen if p not in beyond]
+            continue
         shares = [error / p.spread for p, error in zip(chosen, errors, strict=True)]
         weakest = max(shares, default=0.0)
         if weakest <= KEPT:
@@ -112,12 +122,18 @@ def calibrate(
         chosen, start = [chosen[i] for i in stay], [logs[i] for i in stay]
     known = dict(zip(chosen, errors, strict=True))
     values = {p: float(f"{math.exp(log):.{DIGITS}g}") for p, log in zip(chosen, logs, strict=True)}
-    fitted = with_values(engine, {p.path: value for p, value in values.items()})
+    fitted = with_values(limited, {p.path: value for p, value in values.items()})
     table = [
-        Fitted(p.path, prior, values.get(p, own_value(p, engine, device)), known.get(p, p.spread), p in values)
+        Fitted(p.path, prior, own_value(p, fitted, device), known.get(p, p.spread), p in values, p in limits)
         for p, prior in priors.items()
     ]
     return Calibration(fitted, tuple(table), _errors(fitted, points), _errors(engine, points))
+
+
+def _limit(parameter: Parameter, value: float) -> float | None:
+    """The limit that a value lies beyond; None where it lies within."""
+    nearest = min(max(value, parameter.least), parameter.most)
+    return None if nearest == value else nearest
 
 
 def _errors(engine: Engine, points: Sequence[Observation]) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 
 from specsim.analysis.closed_form import expected_tokens_of
 from specsim.costs.linear import product_rates
+from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.lookups import length_shares
 from specsim.planner.step_work import step_works
 from specsim.rng import stream
@@ -67,9 +68,27 @@ def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
     speculation = simulation.inputs.scenario.speculation
     if speculation.rule == "tree" and num_draft_tokens:
         return _tokens_per_tree(simulation, num_draft_tokens)
+    stated = [speculation.acceptance, *simulation.traffic.acceptances]
     if speculation.rule != "block" or num_draft_tokens == 0:
-        return float(expected_tokens_of(speculation.acceptance.conditional(num_draft_tokens)))
-    source = simulation.acceptance_source(num_draft_tokens)
+        tokens = [float(expected_tokens_of(acceptance.conditional(num_draft_tokens))) for acceptance in stated]
+    else:
+        sources = simulation.acceptance_sources(num_draft_tokens)
+        tokens = [_tokens_per_block(simulation, source, num_draft_tokens) for source in sources]
+    return _over_domains(simulation, tokens)
+
+
+def _over_domains(simulation: Simulation, tokens: list[float]) -> float:
+    """The mean over verifies: a domain has as many of them as its output tokens take."""
+    if len(tokens) == 1:
+        return tokens[0]
+    lengths = simulation.lengths(LENGTH_SAMPLE, replication=0)
+    if lengths.domain is None:
+        return tokens[0]
+    output = np.bincount(lengths.domain, lengths.output, len(tokens))
+    return float(output.sum() / (output / tokens).sum())
+
+
+def _tokens_per_block(simulation: Simulation, source: PositionAcceptance, num_draft_tokens: int) -> float:
     uniforms = stream(simulation.inputs.scenario.seed, "expected tokens").random((DRAFT_SAMPLE, num_draft_tokens))
     draft = source.propose(uniforms)
     return mean_tokens(draft, *source.score(draft), np.full(DRAFT_SAMPLE, num_draft_tokens), "block")[0]

@@ -6,6 +6,7 @@ deviation of its logarithm. Knows nothing of measurements.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -20,11 +21,14 @@ class Parameter(NamedTuple):
         path: within the profile.
         spread: standard deviation of the logarithm of its prior.
         default: prior value where neither the profile nor the device has one; None: it is then not fitted.
+        least, most: values that a profile may have.
     """
 
     path: str
     spread: float
     default: float | None = None
+    least: float = 0.0
+    most: float = math.inf
 
 
 DRAFT_PASS = "host_time_per_draft_pass"
@@ -32,14 +36,14 @@ DRAFT_PASS = "host_time_per_draft_pass"
 # How far device files and releases have been seen apart: efficiencies of one GEMM by 3-15 % between serving stacks, of
 # attention kernels by more, the host's times by factors of 2 to 4 (hardware/engines/vllm.yaml cites them).
 PARAMETERS = (
-    Parameter("kernels.linear.bandwidth_efficiency", 0.10),
-    Parameter("kernels.linear.compute_efficiency", 0.25),
-    Parameter("kernels.linear.sharpness", 0.3),
+    Parameter("kernels.linear.bandwidth_efficiency", 0.10, most=1.5),
+    Parameter("kernels.linear.compute_efficiency", 0.25, most=1.5),
+    Parameter("kernels.linear.sharpness", 0.3, least=0.1, most=100.0),
     Parameter("kernels.linear.launch", 0.3),
-    Parameter("kernels.attention.bandwidth_efficiency", 0.25),
+    Parameter("kernels.attention.bandwidth_efficiency", 0.25, most=1.5),
     Parameter("kernels.attention.launch", 0.3),
     Parameter("kernels.elementwise.launch", 0.5),
-    Parameter("verify_attention_factor", 0.5, 1.5),
+    Parameter("verify_attention_factor", 0.5, 1.5, least=1.0),
     Parameter("host_time_per_step", 1.0, 0.3e-3),
     Parameter("host_time_per_verified_row", 1.0, 5e-6),
     Parameter(DRAFT_PASS, 1.0, 0.2e-3),

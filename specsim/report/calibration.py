@@ -58,7 +58,8 @@ def parameter_table(found: Calibration) -> Table:
         table.add_column(name, justify="left" if name in ("parameter", "") else "right")
     for p in found.parameters:
         value, error = _text(p.path, p.value), f"{p.error:.0%}" if p.identified else ""
-        table.add_row(p.path, _text(p.path, p.prior), value, error, "" if p.identified else "not identified: kept")
+        remark = "" if p.identified else "at its limit" if p.at_limit else "not identified: kept"
+        table.add_row(p.path, _text(p.path, p.prior), value, error, remark)
     return table
 
 
@@ -113,12 +114,13 @@ def profile_text(
     tables, median = ", ".join(file.name for file in data), float(np.median(np.abs(found.errors)))
     sources = {path: source.model_dump() for path, source in engine.sources.items()}
     for p in found.parameters:
-        if p.identified:
+        if p.identified or p.at_limit:
+            certainty = "the figures would have it beyond this limit" if p.at_limit else f"standard error {p.error:.0%}"
             sources[p.path] = {
                 "kind": "measured",
                 "reference": (
                     f"specsim calibrate, {today.isoformat()}, specsim {specsim.__version__}: fitted with the others to "
-                    f"{num_points} figures of {tables} (median error then {median:.1%}); standard error {p.error:.0%}"
+                    f"{num_points} figures of {tables} (median error then {median:.1%}); {certainty}"
                 ),
             }
     if engine.graphs and "graphs.sizes" not in sources and engine.graphs.sizes == VLLM_GRAPH_SIZES:

@@ -16,7 +16,12 @@ from specsim.schema.workload import ClosedLoop
 
 def within(scenario: Scenario) -> list[Problem]:
     """Every contradiction that is one whatever the models and the device are, likewise."""
-    return [*_load(scenario), *speculation_checks.contradictions(scenario.speculation), *_draft_lengths(scenario)]
+    return [
+        *_load(scenario),
+        *_classes(scenario),
+        *speculation_checks.contradictions(scenario.speculation),
+        *_draft_lengths(scenario),
+    ]
 
 
 def contradictions(
@@ -42,6 +47,21 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
             f"fewer requests than workload.load.concurrency ({load.concurrency}) are never all in flight; send more"
         )
         yield _problem("workload.num_requests", sent, remedy)
+
+
+def _classes(scenario: Scenario) -> Iterator[Problem]:
+    """Classes with an acceptance of their own share verifier and vocabulary with the others."""
+    speculation = scenario.speculation
+    for i, part in enumerate(scenario.workload.mixture):
+        path = f"workload.mixture[{i}].acceptance"
+        if part.acceptance is None:
+            continue
+        if speculation.tree is not None:
+            remedy = "only chains have an acceptance by class; leave it out, or take the tree out"
+            yield Problem("", path, "", remedy)
+        if part.acceptance.vocabulary != speculation.acceptance.vocabulary:
+            remedy = f"differs from speculation.acceptance.vocabulary; write {speculation.acceptance.vocabulary}"
+            yield _problem(f"{path}.vocabulary", part.acceptance.vocabulary, remedy)
 
 
 def _head(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from specsim.schema.acceptance import Acceptance
 from specsim.schema.base import (
     MOST_PRIORITIES,
     MOST_REQUESTS,
@@ -128,6 +129,8 @@ class RequestClass(Input):
     """Of this class's requests; by default those of the workload."""
     priority: Priority = 0
     """Requests of a lower number are served first."""
+    acceptance: Acceptance | None = None
+    """Of this class's drafts, of chains; by default that of `speculation`, whose vocabulary it has to share."""
 
 
 class Workload(Input):

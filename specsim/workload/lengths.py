@@ -27,7 +27,7 @@ class Lengths:
         prompt: tokens sent, at least 1.
         output: tokens to generate, at least 1.
         priority: lower numbers are served first; None where all are alike.
-        domain: class of the mixture, or domain of the trace, from 0; None where all are alike.
+        domain: whose acceptance they have, or domain of the trace, from 0; None where all are alike.
     """
 
     prompt: Ints
@@ -71,7 +71,7 @@ def replayed_lengths(num_requests: int, observed: Lengths, first: int = 0) -> Le
 
 
 def mixed_lengths(shares: Sequence[float], classes: Sequence[Lengths], uniforms: ArrayLike) -> Lengths:
-    """Requests each of one class, which becomes its domain.
+    """Requests each of one class.
 
     Args:
         shares: of the classes; they add up to 1.
@@ -83,5 +83,8 @@ def mixed_lengths(shares: Sequence[float], classes: Sequence[Lengths], uniforms:
     requests = np.arange(chosen.size)
     prompt, output = (np.stack([getattr(part, name) for part in classes]) for name in ("prompt", "output"))
     unset = np.zeros(chosen.size, np.int64)
-    priority = np.stack([unset if part.priority is None else part.priority for part in classes])
-    return Lengths(prompt[chosen, requests], output[chosen, requests], priority[chosen, requests], chosen)
+    priority, domain = (
+        np.stack([unset if getattr(part, name) is None else getattr(part, name) for part in classes])
+        for name in ("priority", "domain")
+    )
+    return Lengths(*(column[chosen, requests] for column in (prompt, output, priority, domain)))

@@ -46,6 +46,7 @@ class Traffic:
 
     Attributes:
         traces: the request traces among the files.
+        acceptances: of the classes that have one of their own: of domain 1, 2, ..; all others are of domain 0.
 
     Raises:
         InputError: when a file is malformed.
@@ -54,6 +55,7 @@ class Traffic:
     def __init__(self, workload: Workload, files: Mapping[str, Path], seed: int, where: str) -> None:
         self._workload, self._seed, self._where = workload, seed, where
         self.traces: dict[Path, Trace] = {}
+        self.acceptances = [part.acceptance for part in workload.mixture if part.acceptance is not None]
         self._sampler = self._sampler_of(workload.lengths, files.get("workload.lengths"))
         own = ((i, part.lengths) for i, part in enumerate(workload.mixture) if part.lengths)
         self._of_class = {i: self._sampler_of(stated, files.get(f"workload.mixture[{i}].lengths")) for i, stated in own}
@@ -66,11 +68,13 @@ class Traffic:
         classes = self._workload.mixture
         if not classes:
             return self._sampler(num_requests, stream(self._seed, "lengths", replication))
-        drawn = []
+        drawn, domain = [], 0
         for i, part in enumerate(classes):
+            domain += part.acceptance is not None
             sampler = self._of_class.get(i, self._sampler)
             found = sampler(num_requests, stream(self._seed, "lengths", replication, i))
-            drawn.append(Lengths(found.prompt, found.output, np.full(num_requests, part.priority)))
+            own = np.full(num_requests, domain if part.acceptance else 0)
+            drawn.append(Lengths(found.prompt, found.output, np.full(num_requests, part.priority), own))
         uniforms = stream(self._seed, "classes", replication).random(num_requests)
         return mixed_lengths([part.share for part in classes], drawn, uniforms)
 

@@ -20,7 +20,7 @@ COMMANDS = (
     "validate",
     "calibrate",
 )
-HEAVY = ("numpy", "scipy", "pandas", "matplotlib", "pydantic", "yaml", "simpy")
+HEAVY = ("numpy", "scipy", "pandas", "matplotlib", "pydantic", "yaml", "numba")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,5 +1,6 @@
 """A replica whose costs are plain numbers, so that the engine is tested apart from the cost model."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -204,7 +205,7 @@ class Case(NamedTuple):
 
     def server(self, kind=Server):
         """A server that knows who comes."""
-        server = kind(self.setup, self.lengths, self.think, self.priority)
+        server = kind(self.setup, dataclasses.replace(self.lengths, priority=self.priority), self.think)
         server.send(np.zeros(min(self.concurrency, len(self.lengths.prompt))) if self.concurrency else self.arrivals)
         return server
 

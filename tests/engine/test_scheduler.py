@@ -50,7 +50,7 @@ def scheduled(running, waiting, limits):
     everybody = [*running, *waiting]
     ones = np.ones(len(everybody), np.int64)
     requests = new_requests(ones * [one.known for one in everybody], ones * 1000, 0 * ones, 0 * ones)
-    replica = new_replica(len(everybody), max(limits.max_num_seqs, 1), 1, 1, 8, (1, 0), np.zeros(1))
+    replica = new_replica(len(everybody), max(limits.max_num_seqs, 1), 1, 1, 8, (1, 0), 5, np.zeros(1))
     for request, one in enumerate(running):
         join(replica, requests, request)
         assert admit(replica, requests, limits, KEY, request, 0)

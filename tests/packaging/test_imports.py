@@ -9,12 +9,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 # part → what importing it may not load
 LIGHT = {
-    "specsim": ("numpy", "pydantic", "yaml", "pandas", "matplotlib", "scipy", "simpy", "typer"),
-    "specsim.errors": ("numpy", "pydantic", "yaml", "pandas", "matplotlib", "scipy", "simpy", "typer"),
-    "specsim.verification": ("pydantic", "yaml", "pandas", "matplotlib", "simpy", "typer", "rich"),
-    "specsim.schema.load": ("pandas", "matplotlib", "scipy.stats", "simpy", "typer", "rich"),
-    "specsim.engine.run": ("pandas", "matplotlib", "scipy.stats", "typer", "rich"),
-    "specsim.simulation": ("pandas", "matplotlib", "scipy.stats", "typer", "rich"),
+    "specsim": ("numpy", "pydantic", "yaml", "pandas", "matplotlib", "scipy", "numba", "typer"),
+    "specsim.errors": ("numpy", "pydantic", "yaml", "pandas", "matplotlib", "scipy", "numba", "typer"),
+    "specsim.verification": ("pydantic", "yaml", "pandas", "matplotlib", "numba", "typer", "rich"),
+    "specsim.schema.load": ("pandas", "matplotlib", "scipy.stats", "numba", "typer", "rich"),
+    "specsim.engine.run": ("numba", "pandas", "matplotlib", "scipy.stats", "typer", "rich"),
+    "specsim.simulation": ("numba", "pandas", "matplotlib", "scipy.stats", "typer", "rich"),
 }
 
 

@@ -101,6 +101,21 @@ def test_the_profile_reads_back_as_it_was_fitted(found):
     assert all("24 figures of t.csv" in read.sources[p.path].reference for p in found.parameters if p.identified)
 
 
+def test_what_would_end_beyond_its_limit_stays_there(seen):
+    """A factor of 0.6 is none that a profile can have; the profile written has to read back."""
+    inputs = seen[0].inputs
+    faster = with_values(inputs.engine, {"verify_attention_factor": 0.6})
+    made_up = [Observation(o.name, o.predict(faster), o.predict) for o in (s.observation for s in seen)]
+    found = calibrate(inputs.engine, inputs.device, made_up)
+    (factor,) = (p for p in found.parameters if p.path == "verify_attention_factor")
+    assert (factor.value, factor.identified, factor.at_limit) == (1.0, False, True)
+    written = {"name": "x", "device": "a100-sxm-80gb", "data": [Path("t.csv")], "num_points": 24}
+    text = profile_text(found, **written, reached=Reach(384, 64, 54_000), today=date(2026, 1, 2))
+    read = Engine.model_validate(yaml.safe_load(text))
+    assert read.verify_attention_factor == 1.0
+    assert "beyond this limit" in read.sources["verify_attention_factor"].reference
+
+
 def test_kinds_of_drafters_have_their_own_draft_pass_where_there_are_several():
     paths = [p.path for p in candidates({"eagle", "eagle3"})]
     assert paths[-2:] == ["host_time_per_draft_pass_of.eagle", "host_time_per_draft_pass_of.eagle3"]

@@ -55,17 +55,19 @@ def test_a_longer_draw_from_a_table_begins_with_the_shorter():
 
 def test_a_mixture_takes_each_class_by_its_share_and_keeps_what_goes_with_it():
     n = 30_000
-    short = Lengths(np.full(n, 5), np.full(n, 1), np.full(n, 2))
+    short = Lengths(np.full(n, 5), np.full(n, 1), np.full(n, 2), np.full(n, 7))
     counted = Lengths(np.arange(n) + 100, np.arange(n) + 1)
     mixed = mixed_lengths([0.25, 0.75], [short, counted], np.random.default_rng(4).random(n))
-    of_first = mixed.domain == 0
+    of_first = mixed.domain == 7
     assert abs(of_first.mean() - 0.25) <= 4 * math.sqrt(0.25 * 0.75 / n)
     assert set(mixed.prompt[of_first].tolist()) == {5}
     np.testing.assert_array_equal(mixed.prompt[~of_first], np.flatnonzero(~of_first) + 100)
     np.testing.assert_array_equal(mixed.priority, np.where(of_first, 2, 0))
+    assert (mixed.domain[~of_first] == 0).all()
 
 
 def test_shares_that_rounding_leaves_below_one_still_choose_a_class():
     one = Lengths(np.ones(1, np.int64), np.ones(1, np.int64))
-    mixed = mixed_lengths([0.1] * 10, [one] * 10, np.array([np.nextafter(1, 0)]))
+    classes = [Lengths(one.prompt, one.output, None, np.array([i])) for i in range(10)]
+    mixed = mixed_lengths([0.1] * 10, classes, np.array([np.nextafter(1, 0)]))
     assert mixed.domain.tolist() == [9]
