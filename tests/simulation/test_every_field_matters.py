@@ -93,6 +93,9 @@ def spread(kind):
     return f"workload.lengths={{kind: {kind}, prompt: {SPREAD}, output: {SPREAD}}}"
 
 
+OF_A_CLASS = ("workload.mixture.lengths", "workload.mixture.acceptance")
+
+
 def mixture(share, priority=0):
     long = "{kind: fixed, prompt_tokens: 300, output_tokens: 30}"
     return f"[{{share: {share}, priority: {priority}}}, {{share: {1 - share}, lengths: {long}}}]"
@@ -247,6 +250,10 @@ CASES = {
         )
     },
     # with room for two, the others wait, and go by their priority
+    "workload.mixture.acceptance": Case(
+        ("workload.mixture=[{share: 1.0, acceptance: {kind: constant, overlap: 0.3}}]",),
+        base=("workload.mixture=[{share: 1.0, acceptance: {kind: constant, overlap: 0.6}}]",),
+    ),
     "workload.mixture.priority": Case(
         (f"workload.mixture={mixture(0.5, 1)}",),
         base=(f"workload.mixture={mixture(0.5)}",),
@@ -343,7 +350,9 @@ WALKED = [
     *leaves(Deployment, "deployment"),
     *leaves(Speculation, "speculation"),
     *leaves(Engine, "engine"),
-    *(path for path in leaves(Workload, "workload") if not path.startswith("workload.mixture.lengths")),
+    # the lengths and the acceptance of a class are those of the whole, walked there
+    *(path for path in leaves(Workload, "workload") if not path.startswith(OF_A_CLASS)),
+    "workload.mixture.acceptance",
 ]
 
 
