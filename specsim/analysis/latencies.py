@@ -91,6 +91,20 @@ def summarise_latency(values: Floats) -> LatencySummary:
     return LatencySummary(float(known.mean()), p50, p90, p99, known.size)
 
 
+def latency_growth(requests: RequestRecords) -> float:
+    """How much longer an output token took from sending on in the last quarter of requests than in the first.
+
+    A ratio of mean E2E per output token; NaN with fewer than two requests in a quarter. Where a server does not keep
+    up it grows with the run; where the last requests simply take their time it is about 1.
+    """
+    quarter = requests.finish.size // 4
+    if quarter < 2:
+        return math.nan
+    order = np.argsort(requests.arrival, kind="stable")
+    per_token = (e2e(requests) / np.maximum(requests.output_tokens, 1))[order]
+    return float(per_token[-quarter:].mean() / per_token[:quarter].mean())
+
+
 def within_limits(requests: RequestRecords, limits: LatencyLimits) -> NDArray[np.bool_]:
     """Whether each request met every limit, at the limit included; outputs of one token meet any TPOT."""
     # "Not above" rather than "at most", because a TPOT that does not exist is NaN.

@@ -122,9 +122,7 @@ def learn(replica: Replica, requests: Requests, policy: PolicyForm) -> None:
     if policy.kind != GOODPUT and policy.kind != PER_REQUEST:
         return
     for b in range(replica.number[DECODES]):
-        if lengths[b] == 0:
-            continue
-        if policy.kind == GOODPUT:
+        if policy.kind == GOODPUT:  # rounds without drafts count too, so that what was given up is tried again
             remember(policy, replica.memory, lengths[b], num_out[b] - 1)
-        else:
+        elif lengths[b] > 0:
             requests.draft_length[decodes[b]] = next_length(lengths[b], num_out[b] - 1, policy.longest)

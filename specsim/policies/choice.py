@@ -50,7 +50,7 @@ def choose_by_goodput(policy: PolicyForm, memory: Floats, seconds: Floats) -> in
 
 @kernel
 def remember(policy: PolicyForm, memory: Floats, num_draft: int, num_accepted: int) -> None:
-    """Count a verify: each position up to the first rejection was judged; of the others a little is forgotten."""
+    """Count a round: each position drafted for, up to the first rejection, was judged; of all a little is forgotten."""
     faded = (1.0 - policy.forget) * INITIAL_WEIGHT
     for position in range(policy.longest):
         tried, passed = TRIED + position, TRIED + policy.longest + position

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from specsim.analysis.intervals import Interval
-from specsim.analysis.latencies import e2e, queueing, tpot, ttft
+from specsim.analysis.latencies import e2e, latency_growth, queueing, tpot, ttft
 from specsim.planner.compare import METRICS, THROUGHPUT, LoadResult
 from specsim.planner.notes import held_acceptance
 from specsim.records import PARTS, RequestRecords
@@ -24,9 +24,11 @@ from specsim.report.text import as_text
 from specsim.report.traffic import left_out_sentence, load_words, traffic_sentences
 from specsim.report.words import policy_words
 from specsim.schema.load import Inputs
+from specsim.schema.policy import ConfidencePolicy
 from specsim.schema.scenario import Scenario
 from specsim.schema.workload import ClosedLoop
 
+GROWS = 1.3  # times as long per token in the last quarter as in the first; in balance it is 1 but for chance and ramp
 KEEPS_UP = 0.8  # share of a run over which requests arrive; what follows is the last ones' own latency, or a queue
 
 
@@ -34,7 +36,8 @@ def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     """The answer, and what it must be read with."""
     held = held_acceptance(scenario.speculation, result.num_draft_tokens)
     read_with = [*traffic_sentences(scenario.workload), *left_out_sentence(result.left_out)]
-    return [load_answer(scenario, result), *saturation(scenario, result), *read_with, *held]
+    notes = [*saturation(scenario, result), *preemptions(scenario, result), *confidence(scenario)]
+    return [load_answer(scenario, result), *notes, *read_with, *held]
 
 
 def load_answer(scenario: Scenario, result: LoadResult) -> str:
@@ -60,13 +63,40 @@ def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
         return []
     warnings = []
     for k, share in result.sending_share.items():
-        if share < KEEPS_UP:
-            arm = f"With {policy_words(scenario)}" if k else "Without speculation"
+        growth = latency_growth(result.records[k].requests)
+        if 0 < share < KEEPS_UP and growth > GROWS:
             warnings.append(
-                f"{arm} the server does not keep up: serving the requests took {1 / share:.2f} times as long as "
-                "sending them. The queue, and with it every latency, grows as long as requests arrive."
+                f"{_with(scenario, k)} the server does not keep up: serving the requests took {1 / share:.2f} times "
+                f"as long as sending them, and a token of the last quarter {growth:.1f} times as long as one of the "
+                "first. The queue, and with it every latency, grows as long as requests arrive."
             )
     return warnings
+
+
+def _with(scenario: Scenario, num_draft_tokens: int) -> str:
+    return f"With {policy_words(scenario)}" if num_draft_tokens else "Without speculation"
+
+
+def preemptions(scenario: Scenario, result: LoadResult) -> list[str]:
+    """A note for each arm in which KV blocks ran out."""
+    notes = []
+    for k, run in result.records.items():
+        lost = int(run.requests.preemptions.sum())
+        if lost:
+            again = int(run.steps.num_prompt_tokens.sum() - run.requests.prompt_tokens.sum())
+            tokens = "" if scenario.workload.decode_only else f", and {again:,} tokens were computed again"
+            notes.append(f"{_with(scenario, k)} KV blocks ran out: {lost:,} times a request lost its place{tokens}.")
+    return notes
+
+
+def confidence(scenario: Scenario) -> list[str]:
+    """What the confidence policy knows here, and what it does not."""
+    if not isinstance(scenario.speculation.policy, ConfidencePolicy):
+        return []
+    return [
+        "The drafter's confidence is the probability in made-up rows and says nothing of whether a token is accepted; "
+        "a real drafter's does, and gains more."
+    ]
 
 
 def load_table(scenario: Scenario, result: LoadResult) -> Table:

@@ -123,7 +123,7 @@ class GoodputPolicy(Input):
     """What it takes acceptance at each position to be (given all before it) until it has seen some, and in time again
     at positions that it no longer drafts for, so that it tries them anew."""
     half_life: Count = 2000
-    """Verifies after which what was seen counts half."""
+    """Rounds of requests, with drafts or without, after which what was seen counts half."""
 
 
 class PerRequestPolicy(Input):

@@ -1,5 +1,6 @@
 """One load in words and as files."""
 
+import dataclasses
 import json
 import math
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from specsim.planner.compare import METRICS, simulate_load
-from specsim.report.load import load_answer, load_files, load_sentences, load_table, saturation
+from specsim.report.load import load_answer, load_files, load_sentences, load_table, preemptions, saturation
 from specsim.schema.load import load_scenario
 
 SHORT = (
@@ -161,11 +162,38 @@ def test_extreme_rates(rate):
     assert "nan" not in load_answer(inputs.scenario, result)
 
 
-@pytest.mark.parametrize(("rate", "arms"), [("1000 requests/s", 2), ("1 requests/s", 0)])
+@pytest.mark.parametrize(("rate", "arms"), [("10000 requests/s", 2), ("1 requests/s", 0)])
 def test_a_rate_that_cannot_be_served_is_said(rate, arms):
-    """Twelve requests in an instant take far longer than 12 ms; at one a second the server is idle in between."""
-    inputs, result = loaded(f"workload.load={{kind: poisson, rate: {rate}}}", "run.replications=4")
+    """Ten thousand a second are far more than a server of one H100 does; at one a second it is idle in between."""
+    number = 1500 if arms else 12
+    inputs, result = loaded(f"workload.load={{kind: poisson, rate: {rate}}}", f"workload.num_requests={number}")
     assert len(saturation(inputs.scenario, result)) == arms
+
+
+@pytest.mark.parametrize(
+    ("number", "lengths"),
+    [
+        (1, "{kind: fixed, prompt_tokens: 20, output_tokens: 8}"),
+        (24, "{kind: fixed, prompt_tokens: 20, output_tokens: 1500}"),
+    ],
+    ids=["one request", "outputs longer than the run of arrivals"],
+)
+def test_the_last_requests_own_time_is_no_queue(number, lengths):
+    load = "workload.load={kind: constant, rate: 4 requests/s}"
+    inputs, result = loaded(load, f"workload.num_requests={number}", f"workload.lengths={lengths}")
+    assert saturation(inputs.scenario, result) == []
+
+
+def test_whoever_lost_their_place_is_counted():
+    inputs = load_scenario("llama3.1-8b-h100-eagle3", [*SHORT, "workload.load.concurrency=12"])
+    tight = inputs.engine.model_copy(update={"memory_fraction": 0.21, "activation_reserve": 5e8})
+    tight_inputs = dataclasses.replace(inputs, engine=tight)
+    result = simulate_load(tight_inputs)
+    lost = {k: int(run.requests.preemptions.sum()) for k, run in result.records.items()}
+    notes = preemptions(tight_inputs.scenario, result)
+    assert len(notes) == sum(number > 0 for number in lost.values())
+    for note, number in zip(notes, (number for number in lost.values() if number), strict=True):
+        assert f"{number:,} times" in note
 
 
 def test_a_closed_loop_is_never_called_saturated():
