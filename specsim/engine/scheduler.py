@@ -22,7 +22,7 @@ def schedule(replica: Replica, requests: Requests, limits: Limits, key: Words) -
     count[DECODES], count[CHUNKS] = 0, 0
     if limits.prefill_first:
         budget, lost = _serve_running(replica, requests, limits, budget, True, False)
-        if not lost:
+        if not lost and not limits.decode_only:  # there, who may come in has come in already
             budget = _admit_prompts(replica, requests, limits, key, budget)
         if count[CHUNKS] == 0:
             _serve_running(replica, requests, limits, budget, False, True)
