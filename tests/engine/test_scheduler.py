@@ -123,7 +123,8 @@ def by_loop(*state):
     loop = SlowLoop(*state)
     if loop.limits.prefill_first:
         loop.serve_all({"prompt"})
-        loop.take_in()
+        if not loop.limits.decode_only:
+            loop.take_in()
         if not loop.chunks:
             loop.serve_all({"decode"})
     else:
