@@ -77,7 +77,7 @@ class Serving(NamedTuple):
 
 
 @kernel
-def advance(  # noqa: C901 (one phase after the other; a call for each would cost more than most of them)
+def advance(  # noqa: C901 (one phase after the other, to be read as one)
     replica: Replica, requests: Requests, serving: Serving, log: Log, horizon: float
 ) -> int:
     """Run until a moment, or until something is needed; says why it stopped.

@@ -11,7 +11,7 @@ from typing import Any
 
 from specsim.engine.advance import Serving, advance
 from specsim.engine.log import Log
-from specsim.engine.state import Replica, Requests, Words
+from specsim.engine.state import Replica, Requests
 from specsim.kernels import KERNELS
 from specsim.luck import draw_luck, draw_luck_one_by_one
 from specsim.verification.arrays import Bools, Float64s, Floats, Int64s
@@ -52,10 +52,6 @@ def _compiled() -> Advance:
         return advance(replica, requests, serving, log, horizon)
 
     return forms.kept(advance_compiled)
-
-
-def _one_by_one(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> Callable[..., None]:
-    return draw_luck_one_by_one
 
 
 def _loops(

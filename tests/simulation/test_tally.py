@@ -1,0 +1,46 @@
+"""A run whose rounds are only counted means what the same run means with every round kept."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from specsim.analysis.metrics import summarise
+from specsim.engine.log import GAP_RATIO
+from specsim.schema.load import load_scenario
+from specsim.schema.policy import PerRequestPolicy, StaticPolicy
+from specsim.schema.workload import ClosedLoop
+from specsim.simulation import Simulation
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [StaticPolicy(num_draft_tokens=3), PerRequestPolicy(kind="per_request", num_draft_tokens=3)],
+    ids=["static", "ragged"],
+)
+def test_a_tally_says_what_its_rounds_say(policy):
+    simulation, load = (
+        Simulation(load_scenario("llama3.1-8b-h100-eagle3")),
+        ClosedLoop(kind="closed_loop", concurrency=8),
+    )
+    kept, counted = (
+        summarise(
+            simulation.run(
+                load, num_draft_tokens=3, num_requests=64, replication=0, policy=policy, keep_rounds=keep_rounds
+            )
+        )
+        for keep_rounds in (True, False)
+    )
+    one, other = (dataclasses.asdict(metrics.acceptance) for metrics in (kept, counted))
+    for name, value in one.items():
+        np.testing.assert_array_equal(value, other[name], err_msg=name)
+    assert counted.itl.count == kept.itl.count
+    # some thousand gaps, added in another order: each addition rounds by 2⁻⁵³ of the sum at most
+    assert counted.itl.mean == pytest.approx(kept.itl.mean, rel=kept.itl.count * 2.0**-53)
+    for name in (
+        "p50",
+        "p90",
+        "p99",
+    ):  # the middle of the class that holds it, and percentiles interpolate in kept runs
+        exact = getattr(kept.itl, name)
+        assert exact / GAP_RATIO < getattr(counted.itl, name) < exact * GAP_RATIO
