@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +23,8 @@ from specsim.drafting.stated import chain_source, draft_shape, tree_source
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.engine.setup import Setup
-from specsim.errors import InfeasibleError, Problem, invalid
+from specsim.errors import invalid
+from specsim.feasible import Room, check_lengths
 from specsim.forward import Reach
 from specsim.records import RunRecords
 from specsim.rng import stream
@@ -35,10 +34,8 @@ from specsim.schema.quantisation import KV_BYTES, Quantisation
 from specsim.schema.scenario import Deployment
 from specsim.schema.speculation import NgramLookup, pass_kind
 from specsim.schema.workload import ClosedLoop, Load, Replay
-from specsim.workload.columns import capped
 from specsim.workload.lengths import Lengths
 from specsim.workload.stated import Traffic
-from specsim.workload.trace import Trace
 
 LONG_RUN = 10_000_000  # output tokens; a round takes 56 bytes, and each token is one without speculation
 BLOCK_SIZE = 16  # tokens in a KV block, where the engine's profile says nothing
@@ -222,62 +219,29 @@ class Simulation:
         """``lengths``, unless one of the requests, or one of those that a trace may give, could never be served.
 
         Raises:
-            InfeasibleError: naming what the longest request exceeds, and of traces every line with such a request.
+            InfeasibleError: see ``feasible.check_lengths``.
         """
         lengths = self.lengths(num_requests, replication, load)
-        used = num_requests if isinstance(load, Replay) else None
-        problems = [
-            problem
-            for file, trace in self.traffic.traces.items()
-            for problem in self._too_long(file, trace, num_draft_tokens, used)
-        ]
-        longest = int((lengths.prompt + lengths.output).max())
-        if not problems:
-            where, value = str(self.inputs.files["scenario"]), f"{longest} tokens"
-            refused = self._why_never(longest, num_draft_tokens)
-            problems = [Problem(where, "workload.lengths", value, remedy) for remedy in refused]
-        if problems:
-            raise InfeasibleError(problems)
+        check_lengths(
+            self._room(num_draft_tokens),
+            lengths,
+            self.traffic.traces,
+            scenario=str(self.inputs.files["scenario"]),
+            used=num_requests if isinstance(load, Replay) else None,
+        )
         return lengths
 
-    def _too_long(self, file: Path, trace: Trace, num_draft_tokens: int, used: int | None) -> list[Problem]:
-        """The lines of a trace, of the first ``used`` if that is said, whose requests could never be served."""
-        prompt, output = trace.lengths.prompt[:used], trace.lengths.output[:used]
-        lengths = np.unique(prompt + output)  # what is too long for a shorter request is so for a longer one
-        first = bisect_left(lengths, 1, key=lambda length: bool(self._why_never(int(length), num_draft_tokens)))
-        rows = np.flatnonzero(prompt + output >= lengths[first]) if first < lengths.size else ()
-        problems = [
-            Problem(str(file), f"line {trace.lines[i]}, prompt + output", f"{prompt[i]} + {output[i]} tokens", remedy)
-            for i in rows
-            for remedy in self._why_never(int(prompt[i] + output[i]), num_draft_tokens)
-        ]
-        return capped(file, problems)
-
-    def _why_never(self, longest: int, num_draft_tokens: int) -> list[str]:
-        """Why a request of so many tokens could never be served, and what to do about it."""
-        memory, positions = self.memory(num_draft_tokens > 0), self.inputs.target.max_position_embeddings
-        draft_tokens = self.draft_shape(num_draft_tokens).max_nodes
-        needed = memory.pool_tokens(longest + draft_tokens, draft_tokens)
-        drafts = f" with its drafts ({longest} + {draft_tokens})" if draft_tokens else f" ({longest})"
-        block, (_, budget) = self.inputs.engine.block_size or BLOCK_SIZE, self._limits(num_draft_tokens > 0)
-        remedies = []
-        if needed > memory.kv_tokens // block * block:
-            held = "" if needed == longest + draft_tokens else f", which takes the room of {needed}"
-            remedies.append(
-                f"the KV pool holds {memory.kv_tokens} tokens, fewer than the longest request{drafts}{held}; use more "
-                "devices, a larger device or shorter requests"
-            )
-        if self.inputs.engine.whole_prompts and longest > budget:
-            remedies.append(
-                f"the engine does not split prompts, and a step holds {budget} tokens, fewer than the longest request, "
-                "which is computed anew in one step when it is preempted; raise max_num_batched_tokens, or leave "
-                "whole_prompts out"
-            )
-        if positions is not None and longest > positions:
-            remedies.append(
-                f"the target takes at most {positions} tokens (max_position_embeddings); use shorter requests"
-            )
-        return remedies
+    def _room(self, num_draft_tokens: int) -> Room:
+        """What a request has to fit."""
+        speculating, engine = num_draft_tokens > 0, self.inputs.engine
+        return Room(
+            memory=self.memory(speculating),
+            draft_tokens=self.draft_shape(num_draft_tokens).max_nodes,
+            block_size=engine.block_size or BLOCK_SIZE,
+            step_tokens=self._limits(speculating)[1],
+            whole_prompts=bool(engine.whole_prompts),
+            positions=self.inputs.target.max_position_embeddings,
+        )
 
     def on_the_roofline(self) -> list[Linear]:
         """Products that measured tables were asked for and do not surround, each once."""
