@@ -27,7 +27,8 @@ class RequestRecords:
         first_token: when its first output token was ready [s].
         finish: when its last output token was ready [s].
         prompt_tokens, output_tokens: its lengths.
-        preemptions: how often it lost its place and computed again what it had; 0 where that is not known.
+        preemptions: how often it lost its place; 0 where that is not known.
+        cached_tokens: of its prompt, those whose KV was kept from other requests; 0 where that is not known.
     """
 
     arrival: Floats
@@ -37,6 +38,7 @@ class RequestRecords:
     prompt_tokens: Ints
     output_tokens: Ints
     preemptions: Ints
+    cached_tokens: Ints
 
 
 @dataclass(frozen=True)
