@@ -33,7 +33,7 @@ def no_segments(num_requests: int) -> Segments:
 
 
 def segments_of(prefixes: Prefixes, block_size: int) -> Segments:
-    """What prompts begin with, in whole blocks; those in which no block ends take part in naming the ones after them."""
+    """What prompts begin with, in whole blocks; a segment in which none ends takes part in naming those after it."""
     starts, ids, ends = prefixes.starts, prefixes.ids, prefixes.ends
     name, counts = np.full(len(ids), -1), np.diff(starts)
     for place in range(counts.max(initial=0)):

@@ -30,9 +30,9 @@ from specsim.schema.policy import (
     OffAbovePolicy,
     OraclePolicy,
     PerRequestPolicy,
-    SchedulePolicy,
     StaticPolicy,
 )
+from specsim.schema.schedule import SchedulePolicy
 from specsim.schema.speculation import DraftModel, EagleHead
 from specsim.workload.lengths import Lengths
 from specsim.workload.prefixes import Prefixes

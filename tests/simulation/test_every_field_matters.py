@@ -212,6 +212,14 @@ CASES = {
     "speculation.policy[schedule].table.batch": Case((row("[1, 5]", 3),), base=(row("[1, 6]", 3),)),
     "speculation.policy[schedule].table.num_draft_tokens": Case((row("[1, 6]", 2),), base=(row("[1, 6]", 3),)),
     "speculation.policy[schedule].table.context": Case((BY_CONTEXT,), base=(row("[1, 6]", 3),)),
+    "speculation.policy[schedule].num_speculative_tokens_per_batch_size": Case(
+        ("speculation.policy.num_speculative_tokens_per_batch_size={1-9: 2}",),
+        base=("speculation.policy={kind: schedule, num_speculative_tokens_per_batch_size: {1-9: 3}}",),
+    ),
+    "speculation.policy[schedule].draft_len_schedule": Case(
+        ("speculation.policy.draft_len_schedule={9: 2}",),
+        base=("speculation.policy={kind: schedule, draft_len_schedule: {9: 3}}",),
+    ),
     "speculation.policy[goodput].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=2",), base=(GOODPUT,)),
     "speculation.policy[goodput].initial_acceptance": Case(
         ("speculation.policy.initial_acceptance=0.1",), base=(GOODPUT,)

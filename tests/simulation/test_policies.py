@@ -10,9 +10,9 @@ from specsim.schema.policy import (
     OffAbovePolicy,
     OraclePolicy,
     PerRequestPolicy,
-    SchedulePolicy,
     StaticPolicy,
 )
+from specsim.schema.schedule import SchedulePolicy
 from specsim.schema.workload import ClosedLoop
 from specsim.simulation import Simulation
 
