@@ -127,8 +127,11 @@ class Server:
             memory=np.zeros(1) if callable(setup.policy) else first_memory(setup.policy),
         )
         rounds = max(LOG_ROUNDS, num_slots)
-        self._log = new_log(LOG_STEPS, rounds, shape.num_levels, keep_rounds=setup.keep_rounds)
-        self._recorder, self._policy_state = Recorder(self._log, setup.block_size), None
+        self._log = new_log(LOG_STEPS, rounds, shape.num_levels, number, keep_rounds=setup.keep_rounds)
+        self._recorder = Recorder(
+            self._log, setup.block_size, counts_use=not self._serving.prices_outside, folder=setup.spill
+        )
+        self._policy_state = None
         self._advance = advance_function()
 
     def send(self, arrivals: Floats) -> None:

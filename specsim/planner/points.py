@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.analysis.metrics import reach, steady_window, summarise
+from specsim.analysis.metrics import reach, summarise
+from specsim.analysis.steady import steady_window
 from specsim.engine.run import warm_up
 from specsim.forward import Reach
 from specsim.planner.processes import spread
@@ -92,7 +93,7 @@ def run_point(inputs: Inputs, point: Point) -> PointRuns:
             num_requests=num_requests(inputs, point.batch),
             replication=replication,
         )
-        metrics = summarise(records, steady_window(records.requests, point.batch))
+        metrics = summarise(records, steady_window(records.requests))
         length = metrics.acceptance.untouched_acceptance_length if point.num_draft_tokens else 1.0
         throughput = metrics.steady_output_tokens_per_s
         latencies = (metrics.ttft.p50, metrics.tpot.p50)

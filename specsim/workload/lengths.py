@@ -28,18 +28,20 @@ class Lengths:
         output: tokens to generate, at least 1.
         priority: lower numbers are served first; None where all are alike.
         domain: whose acceptance they have, or domain of the trace, from 0; None where all are alike.
+        of_class: number of their class in a mixture, from 0; None without one.
     """
 
     prompt: Ints
     output: Ints
     priority: Ints | None = None
     domain: Ints | None = None
+    of_class: Ints | None = None
 
     def __getitem__(self, chosen: Ints | slice) -> Lengths:
         """Some of the requests."""
-        priority = None if self.priority is None else self.priority[chosen]
-        domain = None if self.domain is None else self.domain[chosen]
-        return Lengths(self.prompt[chosen], self.output[chosen], priority, domain)
+        columns = (self.priority, self.domain, self.of_class)
+        others = (None if column is None else column[chosen] for column in columns)
+        return Lengths(self.prompt[chosen], self.output[chosen], *others)
 
 
 def fixed_lengths(num_requests: int, prompt_tokens: int, output_tokens: int) -> Lengths:
@@ -87,4 +89,5 @@ def mixed_lengths(shares: Sequence[float], classes: Sequence[Lengths], uniforms:
         np.stack([unset if getattr(part, name) is None else getattr(part, name) for part in classes])
         for name in ("priority", "domain")
     )
-    return Lengths(*(column[chosen, requests] for column in (prompt, output, priority, domain)))
+    prompt, output, priority, domain = (column[chosen, requests] for column in (prompt, output, priority, domain))
+    return Lengths(prompt, output, priority, domain, chosen)

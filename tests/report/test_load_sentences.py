@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from specsim.planner.compare import METRICS, simulate_load
-from specsim.report.load import load_answer, load_files, load_sentences, load_table, preemptions, saturation
+from specsim.planner.compare import simulate_load
+from specsim.planner.load_metrics import CLASS_METRICS, METRICS
+from specsim.report.load import load_answer, load_sentences, load_table, load_tables, preemptions, saturation
+from specsim.report.load_files import load_files
 from specsim.schema.load import load_scenario
 
 SHORT = (
@@ -33,18 +35,47 @@ def written(inputs, result, folder):
 def test_closed_loop():
     inputs, result = loaded()
     sentence = load_answer(inputs.scenario, result)
-    assert sentence.startswith("At 4 concurrent requests, ramp and tail included, 3 draft tokens change output ")
+    assert sentence.startswith("At 4 concurrent requests, 3 draft tokens change output ")
     assert "median TPOT from " in sentence
 
 
 def test_poisson():
     inputs, result = loaded("workload.load={kind: poisson, rate: 90 requests/min}")
-    assert load_answer(inputs.scenario, result).startswith("At 1.5 requests/s offered, 3 draft tokens change ")
+    answer = load_answer(inputs.scenario, result)
+    assert answer.startswith("At 1.5 requests/s offered, 3 draft tokens change latencies (p50 / p99): TTFT from ")
+    assert "; TPOT from " in answer
+    assert "; E2E from " in answer
+    assert "; the server keeps up, output throughput is 1.0" in answer
+
+
+def test_one_request_is_one():
+    inputs, result = loaded("workload.load.concurrency=1")
+    assert load_answer(inputs.scenario, result).startswith("At 1 concurrent request, ")
+
+
+def test_of_an_open_loop_without_speculation_latencies_are_said_too():
+    load = "workload.load={kind: constant, rate: 4 requests/s}"
+    inputs, result = loaded(load, "speculation.policy.num_draft_tokens=0")
+    answer = load_answer(inputs.scenario, result)
+    assert answer.startswith("At 4 requests/s offered in equal gaps: TTFT ")
+    assert answer.endswith(" (p50 / p99) without speculation; the server keeps up.")
+
+
+def test_what_the_figures_are_of_is_said():
+    inputs, result = loaded()
+    # 12 requests of 4 clients: without drafts three waves, of which the one in the middle counts
+    assert result.steady_share[0] == 1 / 3
+    said = " ".join(load_sentences(inputs.scenario, result))
+    assert "Ramp and tail are left out: the figures are of the 29 to 33 % of requests" in said
+    inputs, result = loaded("workload.num_requests=4")
+    assert "too short to have a steady part" in " ".join(load_sentences(inputs.scenario, result))
+    assert result.values is result.whole
 
 
 @pytest.mark.parametrize(
     ("load", "words"),
     [
+        ("{kind: poisson, rate: 200 requests/min}", "3.33 requests/s offered"),
         ("{kind: gamma, rate: 4 requests/s, cv: 2}", "4 requests/s offered in gaps with a cv of 2"),
         ("{kind: constant, rate: 4 requests/s}", "4 requests/s offered in equal gaps"),
         (
@@ -53,11 +84,11 @@ def test_poisson():
         ),
         (
             "{kind: closed_loop, concurrency: 4, think_time: 500 ms}",
-            "4 clients that think 0.5 s on average (cv 1) between requests, ramp and tail included",
+            "4 clients that think 0.5 s on average (cv 1) between requests",
         ),
         (
             "{kind: closed_loop, concurrency: 4, think_time: 2 s, think_cv: 0}",
-            "4 clients that think 2 s between requests, ramp and tail included",
+            "4 clients that think 2 s between requests",
         ),
     ],
 )
@@ -100,6 +131,26 @@ def test_what_was_read_for_a_class_is_in_the_provenance_and_the_scenario_runs_ag
     again = load_scenario(str(files["scenario.yaml"]))
     assert again.scenario == inputs.scenario
     assert again.lengths_files == inputs.lengths_files == {"workload.mixture[1].lengths": tmp_path / "trace.csv"}
+
+
+def test_classes_stand_beside_the_total(tmp_path):
+    lengths = "{kind: fixed, prompt_tokens: 20, output_tokens: 24}"
+    mixture = f"workload.mixture=[{{share: 0.6}}, {{share: 0.4, priority: 1, lengths: {lengths}}}]"
+    inputs, result = loaded(mixture, "workload.num_requests=60")
+    _, plain, drafted = load_tables(inputs.scenario, result)
+    assert [column.header for column in plain.columns] == ["metric", "class 0 (60 %)", "class 1 (40 %)"]
+    assert drafted.title == "by class, 3 draft tokens"
+    summary = json.loads(written(inputs, result, tmp_path)["summary.json"].read_text())
+    of_classes = summary["classes"]["3"]
+    assert set(of_classes[1]) == {metric.name for metric in CLASS_METRICS}
+    # requests per second add up; each class's share of requests within the SLO is its own
+    rates = [part["requests/s"]["estimate"] for part in of_classes]
+    assert sum(rates) == pytest.approx(summary["metrics"]["3"]["requests/s"]["estimate"])
+    assert of_classes[1]["E2E p50 [ms]"]["estimate"] > 2 * of_classes[0]["E2E p50 [ms]"]["estimate"]
+    table = np.genfromtxt(tmp_path / "requests-3.csv", delimiter=",", names=True)
+    assert set(table["of_class"]) == {0, 1}
+    assert (table["output_tokens"] == np.where(table["of_class"] == 1, 24, 8)).all()
+    assert (table["priority"] == table["of_class"]).all()
 
 
 def test_one_draft_token():
