@@ -162,6 +162,12 @@ class Simulation:
         profile = beyond_profile(engine, reached)
         return Extrapolation(device, profile) if device or profile else None
 
+    @property
+    def num_requests(self) -> int:
+        """How many requests the scenario's own load sends: as many as it says, of a replay no more than there are."""
+        workload = self.inputs.scenario.workload
+        return min(workload.num_requests, self.traffic.num_replayed or workload.num_requests)
+
     def lengths(self, num_requests: int, replication: int, load: Load | None = None) -> Lengths:
         """The lengths of the first requests of a replication; under a replay, those of the trace in its order."""
         return self.traffic.lengths(num_requests, replication, load)

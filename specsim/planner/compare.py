@@ -122,11 +122,12 @@ def simulate_load(
         KeyboardInterrupt: before a replication was finished.
     """
     scenario, simulation = inputs.scenario, Simulation(inputs)
+    number = simulation.num_requests
     drafted = scenario.speculation.policy.num_draft_tokens
     arms, replications = tuple(dict.fromkeys((0, drafted))), scenario.run.replications
     for k in arms:
         for replication in range(replications):
-            simulation.lengths_checked(scenario.workload.num_requests, k, replication, scenario.workload.load)
+            simulation.lengths_checked(number, k, replication, scenario.workload.load)
     found: list[dict[int, _Found]] = []
     records: dict[int, RunRecords] = {}
     for replication in range(replications):
@@ -136,7 +137,7 @@ def simulate_load(
                 run = simulation.run(
                     scenario.workload.load,
                     num_draft_tokens=k,
-                    num_requests=scenario.workload.num_requests,
+                    num_requests=number,
                     replication=replication,
                     policy=scenario.speculation.policy if k else None,
                     keep_rounds=keep_rounds if replication == 0 else None,

@@ -26,7 +26,8 @@ TAILS = ("TTFT", "TPOT", "E2E")
 def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     """The answer, and what it must be read with."""
     held = held_acceptance(scenario.speculation, result.num_draft_tokens)
-    read_with = [*traffic_sentences(scenario.workload), *left_out_sentence(result.left_out)]
+    sent = len(result.records[0].requests.arrival)
+    read_with = [*traffic_sentences(scenario.workload, sent), *left_out_sentence(result.left_out)]
     notes = [*saturation(scenario, result), *preemptions(scenario, result), *confidence(scenario)]
     return [load_answer(scenario, result), *_missing(scenario, result), *notes, _counted(result), *read_with, *held]
 

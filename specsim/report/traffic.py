@@ -73,8 +73,13 @@ def _lengths(lengths: Lengths) -> str:
             return f"lengths of {Path(lengths.file).stem}"
 
 
-def traffic_sentences(workload: Workload) -> list[str]:
-    """What of a workload is not as a reader may take it to be."""
+def traffic_sentences(workload: Workload, sent: int) -> list[str]:
+    """What of a workload is not as a reader may take it to be.
+
+    Args:
+        workload: as stated.
+        sent: how many requests were sent.
+    """
     sentences = [
         sentence
         for lengths in dict.fromkeys(_of_classes(workload))
@@ -85,6 +90,8 @@ def traffic_sentences(workload: Workload) -> list[str]:
         sentences.append(
             "Every replication sends the same requests at the same times; intervals hold the luck of drafts alone."
         )
+    if sent < workload.num_requests:
+        sentences.append(f"The trace has {sent:,} requests, fewer than num_requests ({workload.num_requests:,}).")
     return sentences
 
 

@@ -76,11 +76,11 @@ def mixed_lengths(shares: Sequence[float], classes: Sequence[Lengths], uniforms:
     """Requests each of one class.
 
     Args:
-        shares: of the classes; they add up to 1.
+        shares: of the classes, in proportion.
         classes: [classes] of all [requests], from which each request takes its own class's.
         uniforms: in [0, 1), [requests]; each chooses a class.
     """
-    ends = np.cumsum(shares)[:-1]  # the last class takes what rounding leaves
+    ends = np.cumsum(shares)[:-1] / sum(shares)
     chosen = np.searchsorted(ends, np.asarray(uniforms), side="right")
     requests = np.arange(chosen.size)
     prompt, output = (np.stack([getattr(part, name) for part in classes]) for name in ("prompt", "output"))

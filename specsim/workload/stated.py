@@ -61,6 +61,11 @@ class Traffic:
         self._of_class = {i: self._sampler_of(stated, files.get(f"workload.mixture[{i}].lengths")) for i, stated in own}
         self._replayed = self.traces[files["workload.lengths"]] if isinstance(workload.load, Replay) else None
 
+    @property
+    def num_replayed(self) -> int | None:
+        """Requests of the trace that is replayed; None where none is."""
+        return None if self._replayed is None else self._replayed.arrival.size
+
     def lengths(self, num_requests: int, replication: int, load: Load | None = None) -> Lengths:
         """The lengths of the first requests of a replication; a replay's are the trace's, in all replications."""
         if isinstance(load, Replay):
