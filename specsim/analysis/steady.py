@@ -10,7 +10,9 @@ Massey and Whitt, Operations Research 41 (1993) 731); with equal services that t
 after two. The rule looks at who is there and at no result, as MSER-5 would (White, Simulation 69 (1997) 323), which
 searches the results for the best cut: so runs that are compared are cut alike.
 
-What it cannot do: near saturation a queue grows for longer than a run, and no cut helps. ``latency_growth`` shows that.
+What it cannot do: where services differ, a little of the ramp is left, of the order of requests in flight over requests
+sent (a test holds it against theory), so send many times as many as are in flight. And near saturation a queue grows
+for longer than a run, and no cut helps; ``latency_growth`` shows that.
 """
 
 from __future__ import annotations

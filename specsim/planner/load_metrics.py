@@ -71,6 +71,7 @@ METRICS = (
     Metric("FLOPs used [%]", 100),
     Metric("tokens per verify"),
     Metric("wasted drafts [%]", 100),
+    Metric("wasted drafts [tokens/s]"),
 )
 CLASS_METRICS = (*SERVED, WITHIN_SLO, *_percentiles("TTFT", "TPOT", "E2E", "queueing"))
 
@@ -103,7 +104,8 @@ def load_row(run: RunRecords, window: Window | None, server: Server) -> list[flo
     chosen = _sent(run.requests, window)
     span, steps = window or _whole(run), run.steps
     chunks, tokens = _itl(run, chosen)
-    accepted = _acceptance(run)
+    accepted, whole = _acceptance(run), _whole(run)
+    drafted_per_s = float(steps.num_draft_tokens.sum()) / (whole[1] - whole[0])
     return [
         *_served(run, chosen, span, output_tokens_per_s(run, span), server.limits),
         *_three(ttft(run.requests)[chosen], tpot(run.requests)[chosen]),
@@ -118,6 +120,7 @@ def load_row(run: RunRecords, window: Window | None, server: Server) -> list[flo
         flops_share(steps, window),
         accepted.acceptance_length,
         accepted.wasted_draft_fraction,
+        accepted.wasted_draft_fraction * drafted_per_s,
     ]
 
 
@@ -190,7 +193,7 @@ def _itl(run: RunRecords, chosen: Bools) -> tuple[LatencySummary, LatencySummary
 
 
 def _acceptance(run: RunRecords) -> AcceptanceSummary:
-    """Of the whole run: it does not warm up."""
+    """Of the whole run: acceptance does not warm up."""
     if run.tally is not None:
         return tallied_acceptance(run.tally)
     if run.rounds is None:

@@ -63,6 +63,34 @@ def empty():
     return RequestRecords(times, times, times, times, counts, counts, counts)
 
 
+@pytest.mark.parametrize("spread", [False, True], ids=["equal services", "exponential services"])
+def test_between_ramp_and_tail_as_many_are_there_as_with_infinitely_many_servers(spread):
+    """λ·E[S] on average where services are equal, and over the whole run, ramp and tail included, clearly fewer.
+
+    Of exponential services some of the ramp is left when the window opens at t: it lacks λS·exp(-(u - t)/S) at a later
+    u if the window opened at 0, and so λS² in all at most, which is S over the window of what there is.
+    """
+    rng, rate, service = np.random.default_rng(5), 5.0, 4.0
+    steady, whole, windows = [], [], []
+    for _ in range(400):
+        arrival = np.cumsum(rng.exponential(1 / rate, 300))
+        services = rng.exponential(service, 300) if spread else np.full(300, service)
+        requests = dataclasses.replace(empty(), arrival=arrival, finish=arrival + services)
+        window = steady_window(requests)
+        steady.append(mean_number(requests, window))
+        whole.append(mean_number(requests, (0.0, float(requests.finish.max()))))
+        windows.append(window[1] - window[0])
+    expected, error = rate * service, np.std(steady, ddof=1) / np.sqrt(len(steady))
+    left = service / np.mean(windows) if spread else 0.0
+    assert expected * (1 - left) - 4 * error <= np.mean(steady) <= expected + 4 * error
+    assert np.mean(whole) < np.mean(steady) - 4 * error
+
+
+def mean_number(requests, window):
+    there = np.minimum(requests.finish, window[1]) - np.maximum(requests.arrival, window[0])
+    return np.maximum(there, 0).sum() / (window[1] - window[0])
+
+
 def test_what_of_a_step_lies_within(run):
     assert seconds_within(run.steps, (0.5, 4.0)).tolist() == [0.5, 2.0, 1.0, 0.0]
     assert seconds_within(run.steps, None).tolist() == pytest.approx([1, 2, 2, 1])

@@ -12,6 +12,7 @@ from specsim.planner.load_metrics import CLASS_METRICS, METRICS
 from specsim.report.load import load_answer, load_sentences, load_table, load_tables, preemptions, saturation
 from specsim.report.load_files import load_files
 from specsim.schema.load import load_scenario
+from specsim.verification.core import reason_for_numpy
 
 SHORT = (
     "workload.lengths={kind: fixed, prompt_tokens: 20, output_tokens: 8}",
@@ -112,6 +113,20 @@ def test_a_replay_says_what_its_intervals_hold_and_what_was_left_out(tmp_path, s
     assert any(sentence.startswith("2 requests of the trace that failed") for sentence in read_with)
 
 
+def test_a_replay_sends_the_whole_trace_where_that_is_shorter(tmp_path):
+    (tmp_path / "trace.csv").write_text(BURSTGPT)
+    lengths = f"workload.lengths={{kind: trace, file: '{tmp_path}/trace.csv'}}"
+    inputs, result = loaded(lengths, "workload.load={kind: replay}", "workload.num_requests=256")
+    assert len(result.records[3].requests.arrival) == 3
+    assert "The trace has 3 requests, fewer than num_requests (256)." in load_sentences(inputs.scenario, result)
+
+
+def test_rounded_shares_are_shares():
+    third = "{share: 0.333}"
+    inputs, result = loaded(f"workload.mixture=[{third}, {third}, {{share: 0.333, priority: 1}}]")
+    assert len(load_tables(inputs.scenario, result)) == 3
+
+
 def test_a_mean_that_bounds_move_is_said():
     spread = "{mean: 20, sd: 20, max: 25}"
     inputs, result = loaded(f"workload.lengths={{kind: normal, prompt: {spread}, output: {{mean: 5, sd: 1, max: 9}}}}")
@@ -200,6 +215,7 @@ def test_provenance_names_versions_sources_and_files(tmp_path):
     found = json.loads(written(inputs, result, tmp_path)["provenance.json"].read_text())
     assert {"python", "specsim", "numpy"} <= set(found["versions"])
     assert found["seed"] == 1
+    assert found["core"].startswith("compiled" if reason_for_numpy() is None else "plain: ")
     assert set(found["inputs"]) == {"scenario", "device", "engine", "target", "drafter", "lengths"}
     assert all(len(entry["sha256"]) == 64 for entry in found["inputs"].values())
     assert found["sources"]["device"]["memory.bandwidth"]["kind"] == "vendor"
