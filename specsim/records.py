@@ -30,7 +30,8 @@ class RequestRecords:
         first_token: when its first output token was ready [s].
         finish: when its last output token was ready [s].
         prompt_tokens, output_tokens: its lengths.
-        preemptions: how often it lost its place and computed again what it had; 0 where that is not known.
+        preemptions: how often it lost its place; 0 where that is not known.
+        cached_tokens: of its prompt, those whose KV was kept from other requests; 0 where that is not known.
         accepted: verifies of drafts in which 0, 1, .. K tokens were accepted [requests, K + 1]; None where not known.
         of_class, priority, domain: number of its class in the mixture, when it is served, whose acceptance it has;
             None where all are alike.
@@ -43,6 +44,7 @@ class RequestRecords:
     prompt_tokens: Ints
     output_tokens: Ints
     preemptions: Ints
+    cached_tokens: Ints
     accepted: Int32s | None = None
     of_class: Ints | None = None
     priority: Ints | None = None

@@ -96,5 +96,6 @@ def _request_records(requests: Requests, accepted: Int32s) -> RequestRecords:
         prompt_tokens=requests.prompt_tokens.copy(),
         output_tokens=requests.output_tokens.copy(),
         preemptions=requests.preempted.copy(),
+        cached_tokens=requests.cached.copy(),
         accepted=accepted,
     )

@@ -14,8 +14,9 @@ from specsim.records import PARTS
 from specsim.report.numbers import read_list
 from specsim.report.words import drafts, policy_words
 from specsim.schema.load import Inputs
-from specsim.schema.policy import OffAbovePolicy, Policy, SchedulePolicy, StaticPolicy
+from specsim.schema.policy import OffAbovePolicy, Policy, StaticPolicy
 from specsim.schema.scenario import Scenario
+from specsim.schema.schedule import SchedulePolicy
 
 WAITS_FOR = {
     "weights": "memory bandwidth (weights)",
@@ -51,7 +52,7 @@ def read_steps(batches: str, draft_lengths: str) -> tuple[list[int], list[int]]:
 
 def named_lengths(policy: Policy) -> list[int]:
     """No drafts, and the draft lengths that a policy names: those of a schedule, of others the longest."""
-    named = {row.num_draft_tokens for row in policy.table} if isinstance(policy, SchedulePolicy) else set()
+    named = {row.num_draft_tokens for row in policy.rows} if isinstance(policy, SchedulePolicy) else set()
     return sorted({0, policy.num_draft_tokens, *named})
 
 

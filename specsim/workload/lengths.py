@@ -8,12 +8,13 @@ independent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specsim.errors import InputError, Problem
+from specsim.workload.prefixes import Prefixes
 from specsim.workload.quantiles import JointQuantiles, lengths_at
 
 Ints = NDArray[np.int64]
@@ -29,6 +30,7 @@ class Lengths:
         priority: lower numbers are served first; None where all are alike.
         domain: whose acceptance they have, or domain of the trace, from 0; None where all are alike.
         of_class: number of their class in a mixture, from 0; None without one.
+        prefixes: what prompts begin with; None where nothing is known to be shared.
     """
 
     prompt: Ints
@@ -36,12 +38,15 @@ class Lengths:
     priority: Ints | None = None
     domain: Ints | None = None
     of_class: Ints | None = None
+    prefixes: Prefixes | None = None
 
     def __getitem__(self, chosen: Ints | slice) -> Lengths:
         """Some of the requests."""
-        columns = (self.priority, self.domain, self.of_class)
-        others = (None if column is None else column[chosen] for column in columns)
-        return Lengths(self.prompt[chosen], self.output[chosen], *others)
+        priority, domain, of_class = (
+            None if column is None else column[chosen] for column in (self.priority, self.domain, self.of_class)
+        )
+        prefixes = None if self.prefixes is None else self.prefixes[chosen]
+        return Lengths(self.prompt[chosen], self.output[chosen], priority, domain, of_class, prefixes)
 
 
 def fixed_lengths(num_requests: int, prompt_tokens: int, output_tokens: int) -> Lengths:
@@ -63,13 +68,22 @@ def table_lengths(num_requests: int, table: JointQuantiles, rng: np.random.Gener
 
 
 def resampled_lengths(num_requests: int, observed: Lengths, rng: np.random.Generator) -> Lengths:
-    """Independent draws, with replacement, of the requests observed: the traffic's mix without its order."""
-    return observed[rng.integers(observed.prompt.size, size=num_requests)]
+    """Independent draws, with replacement, of the requests observed: the traffic's mix without its order.
+
+    Drawn twice, a request has the same lengths and not the same text, so that prompts have nothing in common.
+    """
+    return replace(observed, prefixes=None)[rng.integers(observed.prompt.size, size=num_requests)]
 
 
 def replayed_lengths(num_requests: int, observed: Lengths, first: int = 0) -> Lengths:
     """The requests observed in their order, from the one numbered ``first``; after the last comes the first again."""
     return observed[np.arange(first, first + num_requests) % observed.prompt.size]
+
+
+def chosen_classes(shares: Sequence[float], uniforms: ArrayLike) -> Ints:
+    """The class that each uniform in [0, 1) chooses, in proportion to the shares [requests]."""
+    ends = np.cumsum(shares)[:-1] / sum(shares)
+    return np.searchsorted(ends, np.asarray(uniforms), side="right")
 
 
 def mixed_lengths(shares: Sequence[float], classes: Sequence[Lengths], uniforms: ArrayLike) -> Lengths:
@@ -80,8 +94,7 @@ def mixed_lengths(shares: Sequence[float], classes: Sequence[Lengths], uniforms:
         classes: [classes] of all [requests], from which each request takes its own class's.
         uniforms: in [0, 1), [requests]; each chooses a class.
     """
-    ends = np.cumsum(shares)[:-1] / sum(shares)
-    chosen = np.searchsorted(ends, np.asarray(uniforms), side="right")
+    chosen = chosen_classes(shares, uniforms)
     requests = np.arange(chosen.size)
     prompt, output = (np.stack([getattr(part, name) for part in classes]) for name in ("prompt", "output"))
     unset = np.zeros(chosen.size, np.int64)

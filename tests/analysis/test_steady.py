@@ -60,7 +60,7 @@ def empty():
     from specsim.records import RequestRecords
 
     times, counts = np.zeros(0), np.zeros(0, np.int64)
-    return RequestRecords(times, times, times, times, counts, counts, counts)
+    return RequestRecords(times, times, times, times, counts, counts, counts, counts)
 
 
 @pytest.mark.parametrize("spread", [False, True], ids=["equal services", "exponential services"])
