@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +90,7 @@ class Simulation:
         cost: Pricing | None = None,
         policy: Policy | None = None,
         keep_rounds: bool | None = None,
+        spill: Path | None = None,
     ) -> RunRecords:
         """Simulate one run; the same arguments give the same records, byte for byte.
 
@@ -99,6 +102,8 @@ class Simulation:
             cost: prices steps in place of ``step_cost``.
             policy: decides draft lengths up to ``num_draft_tokens``; by default all are so long.
             keep_rounds: whether every round is recorded, or their tally alone; by default of runs that are not long.
+            spill: folder where rows of steps and rounds are written as they come, and read from afterwards; by default
+                they are held in memory.
 
         Raises:
             InfeasibleError: when a request could never be served.
@@ -140,11 +145,13 @@ class Simulation:
             chunked_prefill=not engine.whole_prompts,
             prefill_first=engine.scheduling == "prompts_first",
             keep_rounds=lengths.output.sum() <= LONG_RUN if keep_rounds is None else keep_rounds,
+            spill=spill,
         )
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            return serve_closed_loop(setup, lengths, load.concurrency, think)
-        return serve_open_loop(setup, lengths, self.traffic.arrivals(load, num_requests, replication))
+            return _labelled(serve_closed_loop(setup, lengths, load.concurrency, think), lengths)
+        arrivals = self.traffic.arrivals(load, num_requests, replication)
+        return _labelled(serve_open_loop(setup, lengths, arrivals), lengths)
 
     def extrapolation(self, reached: Reach) -> Extrapolation | None:
         """What leaves the ranges that the figures used were measured over, in steps that go so far.
@@ -158,6 +165,12 @@ class Simulation:
         device = None if own else beyond_device(self.inputs.device, shapes, reached.step_tokens)
         profile = beyond_profile(engine, reached)
         return Extrapolation(device, profile) if device or profile else None
+
+    @property
+    def num_requests(self) -> int:
+        """How many requests the scenario's own load sends: as many as it says, of a replay no more than there are."""
+        workload = self.inputs.scenario.workload
+        return min(workload.num_requests, self.traffic.num_replayed or workload.num_requests)
 
     def lengths(self, num_requests: int, replication: int, load: Load | None = None) -> Lengths:
         """The lengths of the first requests of a replication; under a replay, those of the trace in its order."""
@@ -254,6 +267,12 @@ class Simulation:
         shapes = [shape for shape in (self.target, self.drafter) if shape]
         products = [p for shape in shapes for p in (*shape.linears, shape.head, *shape.fusion, *shape.correction)]
         return [p for p in {p._replace(repeats=1): None for p in products} if not self.products.covers(p)]
+
+
+def _labelled(run: RunRecords, lengths: Lengths) -> RunRecords:
+    """The run, its requests with what is known of them beside their lengths."""
+    labels = {name: getattr(lengths, name) for name in ("of_class", "priority", "domain")}
+    return replace(run, requests=replace(run.requests, **labels))
 
 
 def _measured_products(inputs: Inputs, rates: Rates) -> MeasuredProducts:

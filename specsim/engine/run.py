@@ -129,8 +129,11 @@ class Server:
             cache=new_cache(self._serving.limits.segments.num_nodes + number if setup.prefix_caching else 0),
         )
         rounds = max(LOG_ROUNDS, num_slots)
-        self._log = new_log(LOG_STEPS, rounds, shape.num_levels, keep_rounds=setup.keep_rounds)
-        self._recorder, self._policy_state = Recorder(self._log, setup.block_size), None
+        self._log = new_log(LOG_STEPS, rounds, shape.num_levels, number, keep_rounds=setup.keep_rounds)
+        self._recorder = Recorder(
+            self._log, setup.block_size, counts_use=not self._serving.prices_outside, folder=setup.spill
+        )
+        self._policy_state = None
         self._advance = advance_function()
 
     def send(self, arrivals: Floats) -> None:
