@@ -129,7 +129,7 @@ def _missing(scenario: Scenario, result: LoadResult) -> Iterator[str]:
 def _counted(result: LoadResult) -> str:
     """What of the runs the figures are of."""
     if result.steady_share is None:
-        return "The runs are too short to have a steady part: ramp and tail are included."
+        return "A run is too short to have a steady part, or overloaded: ramp and tail are included."
     shares = sorted(result.steady_share.values())
     of = from_to(f"{100 * shares[0]:.0f}", f"{100 * shares[-1]:.0f}")
     return f"Ramp and tail are left out: the figures are of the {of} % of requests that were sent in between."

@@ -69,7 +69,7 @@ def test_what_the_figures_are_of_is_said():
     said = " ".join(load_sentences(inputs.scenario, result))
     assert "Ramp and tail are left out: the figures are of the 29 to 33 % of requests" in said
     inputs, result = loaded("workload.num_requests=4")
-    assert "too short to have a steady part" in " ".join(load_sentences(inputs.scenario, result))
+    assert "is too short to have a steady part, or overloaded" in " ".join(load_sentences(inputs.scenario, result))
     assert result.values is result.whole
 
 

@@ -14,7 +14,10 @@ LOADS = [ClosedLoop(kind="closed_loop", concurrency=6), Poisson(kind="poisson", 
 
 def all_bytes(records):
     return [
-        column.tobytes() for table in (records.requests, records.steps, records.rounds) for column in astuple(table)
+        column.tobytes()
+        for table in (records.requests, records.steps, records.rounds)
+        for column in astuple(table)
+        if column is not None
     ]
 
 
