@@ -109,6 +109,7 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
                 continue
             if time[NOW] > horizon:
                 return AT_HORIZON
+            count[BLOCKS_MOVED] = 0
             if serving.limits.decode_only:
                 admit_decodes(replica, requests, serving.limits, serving.key)
             if serving.policy.kind == OUTSIDE:
