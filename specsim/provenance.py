@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Mapping
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 import specsim
 
 PACKAGES = ("numpy", "scipy", "pandas", "pydantic", "pyyaml", "matplotlib", "typer", "rich")
+SHOWS = ("cli", "report", "figures")
+"""Parts of the package that show what the others find: what is simulated does not pass through them."""
 
 
 def versions() -> dict[str, str]:
@@ -19,16 +22,32 @@ def versions() -> dict[str, str]:
     return found | {name: metadata.version(name) for name in PACKAGES}
 
 
-def provenance(seed: int, files: Mapping[str, Path], sources: Mapping[str, object]) -> dict[str, object]:
+@cache
+def code_version() -> str:
+    """Names the code that numbers come from: a digest of the sources, and the libraries that compute.
+
+    Sources that only show what was found do not count; the layers see to it that the others do not import them.
+    """
+    package, digest = Path(specsim.__file__).parent, hashlib.sha256()
+    for source in sorted(package.rglob("*.py")):
+        place = source.relative_to(package)
+        if place.parts[0] not in SHOWS:
+            digest.update(f"{place.as_posix()}\0{_digest(source)}\n".encode())
+    libraries = " ".join(f"{name}-{metadata.version(name)}" for name in ("numpy", "scipy"))
+    return f"specsim-{specsim.__version__} {digest.hexdigest()} {libraries}"
+
+
+def provenance(seed: int | None, files: Mapping[str, Path], sources: Mapping[str, object]) -> dict[str, object]:
     """Everything needed to tell two results apart; without times, so that the same run writes the same bytes.
 
     Args:
-        seed: the scenario's.
+        seed: the scenario's; None where cells may differ in it.
         files: input files by what they were read for.
         sources: where the numbers come from, by input.
     """
     read = {name: {"file": path.name, "sha256": _digest(path)} for name, path in files.items()}
-    return {"versions": versions(), "seed": seed, "inputs": read, "sources": dict(sources)}
+    found = {"versions": versions(), "seed": seed, "inputs": read, "sources": dict(sources)}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _digest(path: Path) -> str:

@@ -15,6 +15,7 @@ class Kind(StrEnum):
     engines = "engines"
     models = "models"
     scenarios = "scenarios"
+    grids = "grids"
     lengths = "lengths"
     measurements = "measurements"
     steps = "steps"

@@ -14,6 +14,7 @@ class Kind(StrEnum):
     scenario = "scenario"
     device = "device"
     engine = "engine"
+    grid = "grid"
 
 
 def schema(kind: Annotated[Kind, typer.Argument(help="Which kind of file.")] = Kind.scenario) -> None:

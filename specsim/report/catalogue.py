@@ -8,6 +8,7 @@ from functools import partial
 from rich.table import Table
 
 from specsim.schema import catalogue, documents, layers
+from specsim.schema.grid import read_grid
 from specsim.schema.load import read_device, read_engine, read_model
 from specsim.schema.model import ModelConfig
 
@@ -15,7 +16,7 @@ Row = tuple[str, ...]
 
 
 def catalogue_table(kind: str) -> Table:
-    """The entries of hardware, engines, models, scenarios, lengths, measurements or steps."""
+    """The entries of hardware, engines, models, scenarios, grids, lengths, measurements or steps."""
     columns, rows = _LISTINGS[kind]
     table = Table(*columns)
     for row in rows():
@@ -63,6 +64,12 @@ def _scenarios() -> Iterator[Row]:
         yield name, str(layers.read_with_extends(path).data.get("description", ""))
 
 
+def _grids() -> Iterator[Row]:
+    for name in catalogue.names("grid"):
+        grid = read_grid(name).grid
+        yield name, f"{grid.size:,}", grid.scenario, grid.description
+
+
 def _tables(kind: str) -> Iterator[Row]:
     for name in catalogue.names(kind):
         path = catalogue.find(kind, name, [], where=kind, path="")
@@ -74,5 +81,6 @@ _LISTINGS: dict[str, tuple[Row, Callable[[], Iterator[Row]]]] = {
     "engines": (("name", "engine", "device", "host time per step", "tokens per step"), _engines),
     "models": (("name", "parameters", "layers", "heads/kv", "vocabulary"), _models),
     "scenarios": (("name", "description"), _scenarios),
+    "grids": (("name", "cells", "scenario", "description"), _grids),
     **{kind: (("name", "table"), partial(_tables, kind)) for kind in ("lengths", "measurements", "steps")},
 }

@@ -99,8 +99,12 @@ def _metric(start: str) -> Metric:
 
 def keeps_up(result: LoadResult, num_draft_tokens: int) -> bool:
     """Whether an arm serves the rate offered."""
-    share = result.sending_share[num_draft_tokens]
-    return not (0 < share < KEEPS_UP and result.growth[num_draft_tokens] > GROWS)
+    return rate_is_met(result.sending_share[num_draft_tokens], result.growth[num_draft_tokens])
+
+
+def rate_is_met(sending_share: float, growth: float) -> bool:
+    """Whether runs with these figures, see ``LoadResult``, serve the rate offered."""
+    return not (0 < sending_share < KEEPS_UP and growth > GROWS)
 
 
 def saturation(scenario: Scenario, result: LoadResult) -> list[str]:

@@ -15,6 +15,7 @@ ROOT = _PACKAGE / "_data" if (_PACKAGE / "_data").is_dir() else _PACKAGE.parent
 # kind → (folder, file ending, the command that lists it)
 KINDS = {
     "scenario": (ROOT / "scenarios", ".yaml", "specsim list scenarios"),
+    "grid": (ROOT / "scenarios" / "grids", ".yaml", "specsim list grids"),
     "device": (ROOT / "hardware", ".yaml", "specsim list hardware"),
     "engine": (ROOT / "hardware" / "engines", ".yaml", "specsim list engines"),
     "model": (ROOT / "scenarios" / "models", ".json", "specsim list models"),

@@ -7,14 +7,15 @@ import json
 from pydantic import BaseModel
 
 from specsim.schema.engine import Engine
+from specsim.schema.grid import Grid
 from specsim.schema.hardware import Device
 from specsim.schema.scenario import Scenario
 
-MODELS: dict[str, type[BaseModel]] = {"scenario": Scenario, "device": Device, "engine": Engine}
+MODELS: dict[str, type[BaseModel]] = {"scenario": Scenario, "device": Device, "engine": Engine, "grid": Grid}
 
 
 def json_schema(kind: str) -> str:
-    """The schema of a scenario, device or engine file, as JSON text.
+    """The schema of a scenario, device, engine or grid file, as JSON text.
 
     Scenario files may leave out whatever the file they extend provides, so for them no key is required at any level,
     and a part without its ``kind`` may be any of several.

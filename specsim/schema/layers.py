@@ -89,10 +89,26 @@ def override(data: dict[str, Any], assignment: str) -> str:
     """
     path, equals, text = assignment.partition("=")
     path = path.strip()
-    *parents, last = path.split(".")
-    if not (equals and last and all(parents)):
+    if not (equals and all(path.split("."))):
         remedy = "write a path, '=' and a value, such as speculation.policy.num_draft_tokens=5"
         raise InputError([Problem("--set", "", repr(assignment), remedy)])
+    assign(data, path, parse_yaml(text, f"--set {path}"), f"--set {path}")
+    return path
+
+
+def assign(data: dict[str, Any], path: str, value: Any, where: str) -> None:
+    """Put a value at ``path.to.key`` of ``data``, in place, and drop descriptions that no longer hold.
+
+    Args:
+        data: of a scenario.
+        path: keys joined by points; those that are missing are made.
+        value: what stands there from now on.
+        where: what asks for it, for the message.
+
+    Raises:
+        InputError: when the path runs through something that has no keys.
+    """
+    *parents, last = path.split(".")
     place = data
     for parent in parents:
         if path.partition(".")[0] not in SETTINGS:
@@ -101,12 +117,11 @@ def override(data: dict[str, Any], assignment: str) -> str:
             place[parent] = {}
         below = place[parent]
         if not isinstance(below, dict):
-            raise InputError([Problem(f"--set {path}", parent, repr(below), "has no keys below it; set it as a whole")])
+            raise InputError([Problem(where, parent, repr(below), "has no keys below it; set it as a whole")])
         place = below
     if last not in DESCRIBING:
         _drop_descriptions(place)
-    place[last] = parse_yaml(text, f"--set {path}")
-    return path
+    place[last] = value
 
 
 def _drop_descriptions(place: dict[str, Any]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -22,6 +23,8 @@ from specsim.schema.speculation import MedusaHeads, MTPLayers, NgramLookup, Spec
 Model = TypeVar("Model", bound=BaseModel)
 Result = TypeVar("Result")
 P = ParamSpec("P")
+Kept = dict[tuple[type[BaseModel], Path], BaseModel]
+"""What files hold that were read, by what they were read as."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,8 @@ REFERENCES = {
 class _Gathered:
     """Runs steps that may fail and keeps every problem, so that the user hears of all of them at once."""
 
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
+    def __init__(self, problems: Iterable[Problem] = ()) -> None:
+        self.problems: list[Problem] = list(problems)
 
     def attempt(self, step: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result | None:
         try:
@@ -110,19 +113,41 @@ def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
 
 
 def _loaded(path: Path, overrides: Sequence[str]) -> Inputs:
-    data, scenario_files, origins = layers.read_with_extends(path)
+    extended = layers.read_with_extends(path)
     gathered = _Gathered()
-    overridden = [gathered.attempt(layers.override, data, item) for item in overrides]
-    place = _Place(path, origins, tuple(key for key in overridden if key))
+    overridden = [gathered.attempt(layers.override, extended.data, item) for item in overrides]
+    said = {key: Said(f"--set {key}", (Path.cwd(),)) for key in overridden if key}
+    return load_extended(path, extended, said, {}, gathered.problems)
+
+
+def load_extended(
+    path: Path, extended: layers.Extended, said: Mapping[str, Said], kept: Kept, problems: Sequence[Problem] = ()
+) -> Inputs:
+    """Resolve and check a scenario that was read, and maybe changed since.
+
+    Args:
+        path: of its file.
+        extended: what was read.
+        said: path of each value that was changed → what changed it.
+        kept: what the files that it refers to hold, as far as they were read; what is read now is added.
+        problems: found already.
+
+    Raises:
+        InputError: listing every problem in the scenario and in the files it refers to.
+    """
+    data, scenario_files, origins = extended
+    gathered = _Gathered(problems)
+    place = _Place(path, origins, said)
+    read = partial(_read_once, kept)
 
     scenario = gathered.attempt(_validated, Scenario, data, place)
     refers_to = references(data)
     found_files = {name: gathered.attempt(_referenced, *at, data, place) for name, at in refers_to.items()}
     files = {name: file for name, file in found_files.items() if file}
-    device = gathered.attempt(_read, Device, files.get("device"))
-    engine = gathered.attempt(_read, Engine, files.get("engine"))
-    target = gathered.attempt(_read, ModelConfig, files.get("target"))
-    drafter = gathered.attempt(_read, ModelConfig, files.get("drafter"))
+    device: Device | None = gathered.attempt(read, Device, files.get("device"))
+    engine: Engine | None = gathered.attempt(read, Engine, files.get("engine"))
+    target: ModelConfig | None = gathered.attempt(read, ModelConfig, files.get("target"))
+    drafter: ModelConfig | None = gathered.attempt(read, ModelConfig, files.get("drafter"))
     if scenario and target and not drafter:
         drafter = _within_target(scenario, target)
     found = [*checks.within(scenario)] if scenario else [*_of_speculation_alone(data)]
@@ -179,27 +204,40 @@ def _within_target(scenario: Scenario, target: ModelConfig) -> ModelConfig | Non
     return target if isinstance(drafter, MedusaHeads) else None
 
 
+class Said(NamedTuple):
+    """What says a value in the place of a scenario's file.
+
+    Attributes:
+        where: its name in messages.
+        folders: where a file that the value names is looked for, in this order, before the scenario's own folder.
+    """
+
+    where: str
+    folders: tuple[Path, ...]
+
+
 @dataclass(frozen=True)
 class _Place:
-    """Tells which file, or which override, a path of the scenario came from."""
+    """Tells which file, or what else, a path of the scenario came from."""
 
     file: Path
     origins: Mapping[str, Path]
-    overridden: tuple[str, ...] = ()
+    said: Mapping[str, Said] = field(default_factory=dict)
 
     def of(self, path: str) -> str:
         """The override or file that says it, or that says what it is missing from."""
-        key = self._override(path)
-        return f"--set {key}" if key else str(self._file(path))
+        said = self._said(path)
+        return said.where if said else str(self._file(path))
 
-    def folders(self, path: str) -> list[Path]:
+    def folders(self, path: str) -> Sequence[Path]:
         """Where a file named there is looked for: beside the file that names it, then in the current directory."""
-        here, beside = Path.cwd(), self._file(path).parent
-        return [here, beside] if self._override(path) else [beside, here]
+        said = self._said(path)
+        beside = self._file(path).parent
+        return [*said.folders, beside] if said else [beside, Path.cwd()]
 
-    def _override(self, path: str) -> str | None:
-        above = [key for key in self.overridden if f"{path}.".startswith((f"{key}.", f"{key}["))]
-        below = [key for key in self.overridden if key.startswith(f"{path}.") and path not in self.origins]
+    def _said(self, path: str) -> Said | None:
+        above = [said for key, said in self.said.items() if f"{path}.".startswith((f"{key}.", f"{key}["))]
+        below = [said for key, said in self.said.items() if key.startswith(f"{path}.") and path not in self.origins]
         return next(iter(above + below), None)
 
     def _file(self, path: str) -> Path:
@@ -217,8 +255,13 @@ def _validated(model: type[Model], data: dict[str, Any], place: _Place) -> Model
         raise InputError(Problem(place.of(p.path), p.path, p.value, p.remedy) for p in found) from None
 
 
-def _read(model: type[Model], file: Path | None) -> Model | None:
-    return None if file is None else _read_file(model, file)
+def _read_once(kept: Kept, model: type[Model], file: Path | None) -> Model | None:
+    if file is None:
+        return None
+    found = kept.get((model, file))
+    if not isinstance(found, model):
+        found = kept[model, file] = _read_file(model, file)
+    return found
 
 
 def _read_file(model: type[Model], file: Path) -> Model:

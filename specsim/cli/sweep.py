@@ -1,0 +1,93 @@
+"""``specsim sweep``: every combination of values of a scenario's fields."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specsim.cli.options import ForceOption, JobsOption, OutOption, SetOption
+
+
+def sweep(
+    grid: Annotated[
+        str, typer.Argument(help="A grid's catalogue name (specsim list grids) or the path of its YAML file.")
+    ],
+    overrides: SetOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    jobs: JobsOption = None,
+    backend: Annotated[
+        str, typer.Option(metavar="NAME", help="Of joblib: loky (processes), or ray or dask (extras of that name).")
+    ] = "loky",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a running Ray or Dask cluster, such as ray://host:10001, auto or tcp://host:8786. Default: one is "
+            "started on this machine."
+        ),
+    ] = None,
+    cells: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where simulated cells are kept. Default: cells/ in --out")
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="Of the tables: csv or parquet (extra: parquet).")
+    ] = "csv",
+    yes: Annotated[bool, typer.Option("--yes", help="Simulate a grid of more than 500 cells.")] = False,
+    skip_invalid: Annotated[
+        bool, typer.Option("--skip-invalid", help="Go on without cells that are no valid scenarios; tables name them.")
+    ] = False,
+) -> None:
+    """Every combination of values of a scenario's fields, with and without speculation, as a table to plot from.
+
+    Simulates each cell as specsim simulate does and keeps it, by what it is made from and by the code: a sweep that was
+    killed goes on where it was, and one that is repeated takes no time. Writes a table of runs, one of means with
+    intervals, and a figure where one or two things vary. Cells that fail are listed, and the exit code is 1.
+
+    Examples:
+    specsim sweep load-by-draft-length
+
+    specsim sweep my-grid.yaml --jobs 8 --format parquet
+
+    specsim sweep my-grid.yaml --backend dask --address tcp://scheduler:8786 --yes
+    """
+    from specsim.cli.terminal import console, simulation_bar
+    from specsim.errors import PartialResultError
+    from specsim.planner.executors import workers
+    from specsim.planner.sweep import sweep as simulate_cells
+    from specsim.report.folder import refuse_existing, write_folder
+    from specsim.report.sweep import kept_sentence, sweep_sentences, sweep_table
+    from specsim.report.sweep_files import sweep_files
+    from specsim.report.tables import table_format
+    from specsim.schema.grid import read_grid
+
+    tables, where = table_format(form), workers(backend, jobs, address)
+    read = read_grid(grid)
+    folder = out or Path("out") / f"{read.grid.name}-sweep"
+    kept = cells or folder / "cells"
+    goes_on = force or (folder / "cells").is_dir()  # a sweep's own tables say nothing that it would not write again
+    refuse_existing(folder, force=goes_on)
+    with simulation_bar(read.grid.name) as progress:
+        result = simulate_cells(
+            read,
+            overrides or (),
+            kept=kept,
+            where=where,
+            yes=yes,
+            skip_invalid=skip_invalid,
+            progress=progress,
+        )
+    write_folder(folder, sweep_files(result, tables), force=goes_on or kept == folder / "cells")
+    screen = console()
+    answer, *others = sweep_sentences(result)
+    screen.print(answer, style="bold", markup=False, soft_wrap=True)
+    for sentence in others:
+        screen.print(sentence, style="yellow", markup=False, soft_wrap=True)
+    screen.print(sweep_table(result))
+    screen.print(kept_sentence(result, kept), markup=False, soft_wrap=True)
+    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
+    if result.stopped:
+        raise PartialResultError(f"{result.missing} of {len(result.cells)} cells are missing; run it again to go on")
+    if result.failed:
+        raise typer.Exit(1)

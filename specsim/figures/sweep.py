@@ -1,0 +1,71 @@
+"""Speedups over one field of a grid, a line for each value of another. Knows nothing of how they came about."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from specsim.figures.labels import EndLabel, label_ends
+from specsim.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, STYLE, VERMILLION, new_figure
+
+COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, INK, GREY)
+WIDE = 8.0
+"""From that ratio of the largest value to the smallest on, the axis is logarithmic."""
+
+
+def sweep_figure(points: pd.DataFrame, *, title: str, subtitle: str, across: str, lines: str) -> Figure:
+    """A line of speedups with its band for each value of ``line``.
+
+    Args:
+        points: one row per cell with the columns x (numbers or texts), line, speedup, low and high.
+        title: in one line.
+        subtitle: what was simulated.
+        across: what x is.
+        lines: what lines are; empty where there is one.
+    """
+    named = not pd.api.types.is_numeric_dtype(points["x"])
+    places = list(dict.fromkeys(points["x"]))
+    with mpl.rc_context(STYLE):
+        figure = new_figure(1200, 700)
+        axes = figure.subplots()
+        figure.subplots_adjust(left=0.075, right=0.84, top=0.86, bottom=0.11)
+        figure.text(0.02, 0.95, title.replace("$", r"\$"), fontsize=14, weight="bold", va="center")
+        figure.text(0.02, 0.905, subtitle.replace("$", r"\$"), fontsize=11, color=GREY, va="center")
+        drawn = points.assign(x=[places.index(x) for x in points["x"]]) if named else points
+        if named:
+            axes.set_xticks(range(len(places)), places)
+        else:
+            _scale(axes, points["x"])
+        axes.axhline(1.0, color=INK, linewidth=1.2, zorder=1)
+        labels = [_draw(axes, drawn[drawn["line"] == line], line, colour) for line, colour in _lines(drawn)]
+        axes.set_xlabel(across)
+        axes.set_ylabel("speedup: output tokens/s with speculation over without")
+        if lines:
+            axes.text(1.025, 1.03, lines, transform=axes.transAxes, color=GREY, fontsize=9, clip_on=False)
+            label_ends(axes, labels)
+        return figure
+
+
+def _lines(points: pd.DataFrame) -> list[tuple[str, str]]:
+    """Each line in order, with its colour."""
+    return list(zip(dict.fromkeys(points["line"]), COLOURS, strict=False))
+
+
+def _scale(axes: Axes, x: pd.Series[float]) -> None:
+    places = sorted(set(x))
+    if places[0] > 0 and places[-1] / places[0] >= WIDE:
+        axes.set_xscale("log")
+    axes.set_xticks(places)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+
+
+def _draw(axes: Axes, points: pd.DataFrame, name: str, colour: str) -> EndLabel:
+    points = points.sort_values("x")
+    axes.fill_between(points["x"], points["low"], points["high"], color=colour, alpha=0.18, linewidth=0)
+    axes.plot(points["x"], points["speedup"], color=colour, linewidth=2, marker="o", markersize=5)
+    last = points.iloc[-1]
+    return EndLabel(name, float(last["x"]), float(last["speedup"]), colour, bold=False)

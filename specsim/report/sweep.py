@@ -1,0 +1,117 @@
+"""What a person reads of a sweep: where speculation pays, what failed, and a table of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.table import Table
+
+from specsim.analysis.intervals import Interval
+from specsim.planner.cells import CellResult
+from specsim.planner.load_metrics import THROUGHPUT
+from specsim.planner.sweep import Sweep
+from specsim.report.intervals import with_interval
+from specsim.report.text import add_rows
+from specsim.schema.grid import as_text, described
+
+MOST_ROWS = 48
+"""Cells shown on a terminal; all are in the files."""
+MOST_FAILURES = 12
+
+Found = tuple[dict[str, Any], Interval]
+
+
+def sweep_sentences(sweep: Sweep) -> list[str]:
+    """The answer, and what it must be read with."""
+    return [_answer(sweep), *_failures(sweep), *_read_with(sweep)]
+
+
+def _answer(sweep: Sweep) -> str:
+    found = [(values, speedup) for values, result in sweep.results if (speedup := result.speedup())]
+    if not sweep.results:
+        return f"None of {_cells(len(sweep.cells))} has a result."
+    if not found:
+        values, result = max(sweep.results, key=lambda one: one[1].arms[0].interval(THROUGHPUT).estimate)
+        most = result.arms[0].interval(THROUGHPUT).estimate
+        return f"Nothing is drafted in any cell; the most output is {most:,.0f} tokens/s with {described(values)}."
+    pays = sum(speedup.low > 1 for _, speedup in found)
+    costs = sum(speedup.high < 1 for _, speedup in found)
+    open_ = f" and is open in {len(found) - pays - costs}" if len(found) > pays + costs else ""
+    best, worst = (choose(found, key=lambda one: one[1].estimate) for choose in (max, min))
+    return (
+        f"Of {_cells(len(found))} with speculation it pays in {pays}, costs in {costs}{open_}: output throughput is from "
+        f"{_speedup(worst)} to {_speedup(best)}."
+    )
+
+
+def _cells(number: int) -> str:
+    return f"{number:,} cell{'s' if number != 1 else ''}"
+
+
+def _speedup(found: Found) -> str:
+    values, speedup = found
+    return f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}] ({described(values)})"
+
+
+def _failures(sweep: Sweep) -> Iterator[str]:
+    """How many cells have no result, and each with its error; many of a kind are named once."""
+    failed = sweep.failures
+    if not failed:
+        return
+    yield f"{_cells(len(failed))} of {len(sweep.cells):,} {'have' if len(failed) > 1 else 'has'} no result:"
+    by_error: dict[str, list[dict[str, Any]]] = {}
+    for values, failure in failed:
+        by_error.setdefault(failure.error, []).append(values)
+    for error, cells in list(by_error.items())[:MOST_FAILURES]:
+        others = f" and {len(cells) - 1:,} more" if len(cells) > 1 else ""
+        yield f"  {described(cells[0])}{others}: {error}"
+    if len(by_error) > MOST_FAILURES:
+        yield f"  {len(by_error) - MOST_FAILURES:,} other errors are in the tables"
+
+
+def _read_with(sweep: Sweep) -> Iterator[str]:
+    results = [result for _, result in sweep.results]
+    short = sum(any(arm.steady_share is None for arm in result.arms.values()) for result in results)
+    if short:
+        yield f"In {_cells(short)} runs are too short to have a steady part, or overloaded: ramp and tail are included."
+    beyond = sum(result.beyond for result in results)
+    if beyond:
+        yield (
+            f"In {_cells(beyond)} steps go beyond what figures were measured over; specsim simulate says of one in "
+            "what."
+        )
+
+
+def kept_sentence(sweep: Sweep, folder: object) -> str:
+    """What was simulated now and what was kept; said, and not written, since tables do not depend on it."""
+    fresh = len(sweep.cells) - sweep.reused
+    again = f", of which {sweep.unreadable} could not be read and were simulated again" if sweep.unreadable else ""
+    return f"{_cells(sweep.reused)} kept from before, {fresh:,} new; kept in {folder}/{again}"
+
+
+def sweep_table(sweep: Sweep) -> Table:
+    """A row per cell, the first ones of many: throughput of both arms and the speedup."""
+    fields = sweep.grid.grid.paths
+    table = Table(*(field.rpartition(".")[2] for field in fields), "without [tokens/s]", "with [tokens/s]", "speedup")
+    for column in table.columns[len(fields) :]:
+        column.justify = "right"
+    shown = sweep.cells[:MOST_ROWS]
+    rows = ((*map(as_text, cell.values.values()), *_figures(cell.outcome)) for cell in shown)
+    if len(sweep.cells) > len(shown):
+        table.caption = f"the first {len(shown)} of {len(sweep.cells):,} cells; all are in the files"
+    return add_rows(table, rows)
+
+
+def _figures(outcome: object) -> tuple[str, str, str]:
+    if not isinstance(outcome, CellResult):
+        return "", "", "no result"
+    k, speedup = outcome.num_draft_tokens, outcome.speedup()
+    without = with_interval(outcome.arms[0].interval(THROUGHPUT))
+    if speedup is None:
+        return without, "", ""
+    return (
+        without,
+        with_interval(outcome.arms[k].interval(THROUGHPUT)),
+        f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}]",
+    )

@@ -1,0 +1,86 @@
+"""The files of a sweep: what ``specsim sweep`` leaves in its folder beside the cells that it keeps."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from specsim.figures.style import png_bytes, svg_bytes
+from specsim.figures.sweep import sweep_figure
+from specsim.planner.sweep import Sweep
+from specsim.provenance import code_version, provenance
+from specsim.report.folder import Writer, bytes_writer, text_writer
+from specsim.report.sweep import sweep_sentences, sweep_table
+from specsim.report.sweep_tables import run_columns, summary_columns
+from specsim.report.tables import Format, columns_writer
+from specsim.report.text import as_text
+from specsim.schema.grid import Grid
+from specsim.schema.grid import as_text as value_text
+
+MOST_LINES = 8
+
+
+def sweep_files(sweep: Sweep, form: Format = "csv") -> Mapping[str, Writer]:
+    """File name → what writes it; a figure where one or two things vary."""
+    files = {
+        f"runs.{form}": columns_writer(run_columns(sweep), form),
+        f"summary.{form}": columns_writer(summary_columns(sweep), form),
+        "answer.txt": text_writer(as_text(sweep_sentences(sweep), sweep_table(sweep))),
+        "grid.yaml": bytes_writer(sweep.grid.path.read_bytes()),
+        "provenance.json": text_writer(_provenance(sweep)),
+    }
+    return files | _figure(sweep)
+
+
+def _provenance(sweep: Sweep) -> str:
+    found = provenance(None, dict(sorted(sweep.files.items())), {}) | {"code": code_version()}
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def _figure(sweep: Sweep) -> dict[str, Writer]:
+    grid = sweep.grid.grid
+    axes = [[path] for path in grid.fields] + [list(group) for group in grid.together]
+    rows = [(values, speedup) for values, result in sweep.results if (speedup := result.speedup())]
+    longest_first = sorted(axes, key=lambda paths: -_length(grid, paths))
+    if len(axes) > 2 or not rows or (len(axes) == 2 and _length(grid, longest_first[1]) > MOST_LINES):
+        return {}
+    across, *others = longest_first
+    points = pd.DataFrame(
+        {
+            "x": [values[across[0]] for values, _ in rows],
+            "line": [", ".join(value_text(values[path]) for path in others[0]) if others else "" for values, _ in rows],
+            "speedup": [speedup.estimate for _, speedup in rows],
+            "low": [speedup.low for _, speedup in rows],
+            "high": [speedup.high for _, speedup in rows],
+        }
+    )
+    points["x"], unit = _numbers(points["x"].tolist())
+    label = " and ".join(across) + (f" [{unit}]" if unit else "")
+    figure = sweep_figure(
+        points,
+        title=grid.name,
+        subtitle=grid.description,
+        across=label,
+        lines=" and ".join(others[0]) if others else "",
+    )
+    return {"sweep.png": bytes_writer(png_bytes(figure)), "sweep.svg": bytes_writer(svg_bytes(figure))}
+
+
+def _length(grid: Grid, paths: list[str]) -> int:
+    group = next((group for group in grid.together if paths[0] in group), grid.fields)
+    return len(group[paths[0]])
+
+
+def _numbers(values: list[Any]) -> tuple[list[Any], str]:
+    """Values as numbers with their unit, where all are numbers or quantities of one unit; else as text."""
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return values, ""
+    found = [re.fullmatch(r"\s*([0-9.eE+-]+)\s*(\D.*?)\s*", value_text(value)) for value in values]
+    units = {match[2] for match in found if match}
+    if len(units) == 1 and all(found):
+        return [float(match[1]) for match in found if match], units.pop()
+    return [value_text(value) for value in values], ""

@@ -1,0 +1,102 @@
+"""A sweep as tidy tables: one of runs, and one with intervals; a cell without a result is a row with its error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from specsim.planner.cells import Arm, CellResult
+from specsim.planner.load_metrics import METRICS
+from specsim.planner.sweep import Cell, Sweep
+from specsim.report.load import rate_is_met
+from specsim.report.tables import Columns
+from specsim.schema.grid import as_text
+
+Row = dict[str, Any]
+UNKNOWN = math.nan
+
+
+def run_columns(sweep: Sweep) -> Columns:
+    """A row for each replication of each arm of each cell: the fields that vary, then every metric."""
+    rows = (row for i, cell in enumerate(sweep.cells) for row in _run_rows(i, cell))
+    names = ("cell", *sweep.grid.grid.paths, "arm", "num_draft_tokens", "replication", *_names(), "error")
+    return _columns(list(rows), names, sweep.grid.grid.paths)
+
+
+def summary_columns(sweep: Sweep) -> Columns:
+    """A row for each arm of each cell: means over replications and the ends of their 95 % intervals."""
+    rows = (row for i, cell in enumerate(sweep.cells) for row in _summary_rows(i, cell))
+    of_metrics = [f"{name}{end}" for name in _names() for end in ("", " low", " high")]
+    speedup = ("speedup", "speedup low", "speedup high")
+    read_with = ("steady share [%]", "rate is met", "beyond measured ranges", "error")
+    names = ("cell", *sweep.grid.grid.paths, "arm", "num_draft_tokens", "replications", *speedup, *of_metrics)
+    return _columns(list(rows), (*names, *read_with), sweep.grid.grid.paths)
+
+
+def _names() -> list[str]:
+    return [metric.name for metric in METRICS]
+
+
+def _run_rows(number: int, cell: Cell) -> Iterator[Row]:
+    row: Row = {"cell": number, **cell.values}
+    if not isinstance(cell.outcome, CellResult):
+        yield row | {"error": cell.outcome.error}
+        return
+    for k, arm in cell.outcome.arms.items():
+        for replication, values in enumerate(arm.values):
+            counted = {"num_draft_tokens": k, "replication": replication}
+            yield row | {"arm": _arm(k)} | counted | dict(zip(_names(), values, strict=True))
+
+
+def _summary_rows(number: int, cell: Cell) -> Iterator[Row]:
+    row: Row = {"cell": number, **cell.values}
+    if not isinstance(cell.outcome, CellResult):
+        yield row | {"error": cell.outcome.error}
+        return
+    speedup = cell.outcome.speedup()
+    for k, arm in cell.outcome.arms.items():
+        found = row | {"arm": _arm(k), "num_draft_tokens": k, "replications": len(arm.values)}
+        if k and speedup:
+            found |= {"speedup": speedup.estimate, "speedup low": speedup.low, "speedup high": speedup.high}
+        yield found | _means(arm) | {"beyond measured ranges": str(cell.outcome.beyond).lower()}
+
+
+def _means(arm: Arm) -> Row:
+    row: Row = {}
+    for metric in METRICS:
+        mean = arm.interval(metric)
+        row |= {metric.name: mean.estimate, f"{metric.name} low": mean.low, f"{metric.name} high": mean.high}
+    row["rate is met"] = str(rate_is_met(arm.sending_share, arm.growth)).lower() if arm.open_loop else ""
+    row["steady share [%]"] = UNKNOWN if arm.steady_share is None else 100 * arm.steady_share
+    return row
+
+
+def _arm(num_draft_tokens: int) -> str:
+    return "with" if num_draft_tokens else "without"
+
+
+def _columns(rows: list[Row], names: tuple[str, ...], fields: list[str]) -> Columns:
+    """Numbers where all of a column are, text elsewhere; counts and metrics of failed cells are missing."""
+    texts = ("arm", "error", "rate is met", "beyond measured ranges")
+    return {
+        name: _field([row[name] for row in rows]) if name in fields
+        else np.array([row.get(name, "") for row in rows], dtype=object) if name in texts
+        else _numbers([row.get(name) for row in rows])
+        for name in names
+    }  # fmt: skip
+
+
+def _field(values: list[Any]) -> Any:
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    return np.array(values) if numbers else np.array([as_text(value) for value in values], dtype=object)
+
+
+def _numbers(values: list[Any]) -> Any:
+    """Whole numbers stay whole, also beside missing ones."""
+    if all(value is None or isinstance(value, int) for value in values):
+        return pd.array(values, dtype="Int64")
+    return np.array([UNKNOWN if value is None else value for value in values], np.float64)
