@@ -40,6 +40,10 @@ class SpecsimError(ValueError):
             raise ValueError("an error needs at least one problem")
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
+    def __reduce__(self) -> tuple[type[SpecsimError], tuple[tuple[Problem, ...]]]:
+        """From one process to another with its problems."""
+        return type(self), (self.problems,)
+
 
 class InputError(SpecsimError):
     """An input that is malformed or contradicts itself."""

@@ -31,7 +31,7 @@ def sweep_figure(points: pd.DataFrame, *, title: str, subtitle: str, across: str
     with mpl.rc_context(STYLE):
         figure = new_figure(1200, 700)
         axes = figure.subplots()
-        figure.subplots_adjust(left=0.075, right=0.84, top=0.86, bottom=0.11)
+        figure.subplots_adjust(left=0.075, right=0.84, top=0.84, bottom=0.11)
         figure.text(0.02, 0.95, title.replace("$", r"\$"), fontsize=14, weight="bold", va="center")
         figure.text(0.02, 0.905, subtitle.replace("$", r"\$"), fontsize=11, color=GREY, va="center")
         drawn = points.assign(x=[places.index(x) for x in points["x"]]) if named else points
@@ -43,8 +43,9 @@ def sweep_figure(points: pd.DataFrame, *, title: str, subtitle: str, across: str
         labels = [_draw(axes, drawn[drawn["line"] == line], line, colour) for line, colour in _lines(drawn)]
         axes.set_xlabel(across)
         axes.set_ylabel("speedup: output tokens/s with speculation over without")
+        axes.set_ylim(axes.get_ylim())  # as they are now, which is where labels are put by
         if lines:
-            axes.text(1.025, 1.03, lines, transform=axes.transAxes, color=GREY, fontsize=9, clip_on=False)
+            figure.text(0.98, 0.875, lines, color=GREY, fontsize=10, ha="right", va="center")
             label_ends(axes, labels)
         return figure
 

@@ -70,17 +70,20 @@ def spread(
     Args:
         function: importable by name, since workers are other processes.
         arguments: started in this order and asked for as they are needed.
-        where: the workers; one process is this one, and takes them in order.
+        where: the workers; one process is this one, and takes them in order; so it does a single call.
 
     Raises:
         InputError: when a cluster cannot be reached.
     """
-    if where.backend == "loky" and where.number == 1:
-        yield from ((i, function(*given)) for i, given in enumerate(arguments))
+    begun = enumerate(arguments)
+    first = list(itertools.islice(begun, 2))
+    given = itertools.chain(first, begun)
+    if where.backend == "loky" and (where.number == 1 or len(first) < 2):
+        yield from ((i, function(*one)) for i, one in given)
         return
     from joblib import Parallel, delayed
 
-    calls = (delayed(_numbered)(i, function, given) for i, given in enumerate(arguments))
+    calls = (delayed(_numbered)(i, function, one) for i, one in given)
     with _started(where) as number:
         if where.backend == "ray":  # its backend knows no generators
             with Parallel(n_jobs=number) as parallel:

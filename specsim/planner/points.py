@@ -13,7 +13,7 @@ from specsim.analysis.metrics import reach, summarise
 from specsim.analysis.steady import steady_window
 from specsim.engine.run import warm_up
 from specsim.forward import Reach
-from specsim.planner.processes import spread
+from specsim.planner.executors import Workers, spread
 from specsim.schema.load import Inputs
 from specsim.schema.workload import ClosedLoop
 from specsim.simulation import Simulation
@@ -76,7 +76,7 @@ def run_all(
     ordered = sorted(points, key=lambda point: -_work(inputs, point))
     total = sum(_work(inputs, point) for point in points)
     warm_up()  # or each process would compile for itself
-    for i, result in spread(run_point, [(inputs, point) for point in ordered], jobs):
+    for i, result in spread(run_point, [(inputs, point) for point in ordered], Workers(jobs=jobs)):
         progress(_work(inputs, ordered[i]) / total)
         yield ordered[i], result
 

@@ -16,9 +16,9 @@ from specsim.engine.run import warm_up
 from specsim.errors import InputError, Problem, SpecsimError
 from specsim.planner.arms import METRICS, ArmRuns, Floats, run_arm
 from specsim.planner.bounds import fastest_step, impossible_figure
+from specsim.planner.executors import Workers, spread
 from specsim.planner.measured import BASE, Arm, arm, arm_inputs, left_out, why_not
 from specsim.planner.points import Progress
-from specsim.planner.processes import spread
 from specsim.schema.lengths import FixedLengths
 from specsim.schema.load import Inputs
 from specsim.schema.measurements import LATENCIES, MERITS, Located, Measurement
@@ -162,7 +162,7 @@ def _run_all(inputs: dict[Arm, Inputs], replications: int, jobs: int, progress: 
     given = [(inputs[chosen], chosen.num_draft_tokens, replications) for chosen in ordered]
     warm_up()  # or each process would compile for itself
     runs = {}
-    for i, result in spread(run_arm, given, jobs):
+    for i, result in spread(run_arm, given, Workers(jobs=jobs)):
         runs[ordered[i]] = result
         progress(_work(inputs[ordered[i]], ordered[i]) / total)
     return runs

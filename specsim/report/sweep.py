@@ -40,7 +40,7 @@ def _answer(sweep: Sweep) -> str:
     open_ = f" and is open in {len(found) - pays - costs}" if len(found) > pays + costs else ""
     best, worst = (choose(found, key=lambda one: one[1].estimate) for choose in (max, min))
     return (
-        f"Of {_cells(len(found))} with speculation it pays in {pays}, costs in {costs}{open_}: output throughput is from "
+        f"Speculation pays in {pays} of {_cells(len(found))}, costs in {costs}{open_}: output throughput is from "
         f"{_speedup(worst)} to {_speedup(best)}."
     )
 
@@ -51,7 +51,8 @@ def _cells(number: int) -> str:
 
 def _speedup(found: Found) -> str:
     values, speedup = found
-    return f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}] ({described(values)})"
+    short = {path.rpartition(".")[2]: value for path, value in values.items()}
+    return f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}] ({described(short)})"
 
 
 def _failures(sweep: Sweep) -> Iterator[str]:
@@ -85,9 +86,9 @@ def _read_with(sweep: Sweep) -> Iterator[str]:
 
 def kept_sentence(sweep: Sweep, folder: object) -> str:
     """What was simulated now and what was kept; said, and not written, since tables do not depend on it."""
-    fresh = len(sweep.cells) - sweep.reused
-    again = f", of which {sweep.unreadable} could not be read and were simulated again" if sweep.unreadable else ""
-    return f"{_cells(sweep.reused)} kept from before, {fresh:,} new; kept in {folder}/{again}"
+    fresh = len(sweep.cells) - sweep.reused - sweep.missing - sum(cell.invalid for cell in sweep.cells)
+    again = f", {sweep.unreadable:,} of them since what was kept cannot be read" if sweep.unreadable else ""
+    return f"{_cells(sweep.reused)} kept from before, {fresh:,} simulated{again}; kept in {folder}/"
 
 
 def sweep_table(sweep: Sweep) -> Table:

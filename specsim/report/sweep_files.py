@@ -60,13 +60,8 @@ def _figure(sweep: Sweep) -> dict[str, Writer]:
     )
     points["x"], unit = _numbers(points["x"].tolist())
     label = " and ".join(across) + (f" [{unit}]" if unit else "")
-    figure = sweep_figure(
-        points,
-        title=grid.name,
-        subtitle=grid.description,
-        across=label,
-        lines=" and ".join(others[0]) if others else "",
-    )
+    of_lines = f"lines: {' and '.join(others[0])}" if others else ""
+    figure = sweep_figure(points, title=grid.name, subtitle=grid.description, across=label, lines=of_lines)
     return {"sweep.png": bytes_writer(png_bytes(figure)), "sweep.svg": bytes_writer(svg_bytes(figure))}
 
 
