@@ -20,6 +20,7 @@ from specsim.planner.compare import simulate_load
 from specsim.planner.executors import Workers, spread
 from specsim.planner.grid_cells import Cells
 from specsim.planner.sweep import sweep
+from specsim.report.sweep_tables import run_columns, summary_columns
 from specsim.schema.grid import GridFile, read_grid
 
 TURNS = 3
@@ -44,7 +45,7 @@ def grid(folder: Path, cells: int, requests: int, tokens: int) -> GridFile:
 
 
 def overhead(folder: Path, cells: int) -> float:
-    """CPU-seconds a cell, of what is no simulation."""
+    """CPU-seconds a cell, of what is no simulation: all but the figure."""
     small = grid(folder, cells, 32, 8)
     made = Cells(small)
     inputs = [made.inputs(values) for values in small.grid.cells()]
@@ -54,7 +55,8 @@ def overhead(folder: Path, cells: int) -> float:
         for one in inputs:
             simulate_load(one)
         between = time.process_time()
-        sweep(small, kept=folder / f"cells-{turn}", where=Workers(jobs=1))
+        found = sweep(small, kept=folder / f"cells-{turn}", where=Workers(jobs=1))
+        run_columns(found), summary_columns(found)
         alone.append(between - start)
         swept.append(time.process_time() - between)
     return (min(swept) - min(alone)) / cells
@@ -109,10 +111,10 @@ def main(cells: int) -> None:
         folder = Path(name)
         print(f"overhead in one process: {1e3 * overhead(folder, cells):.1f} ms of CPU a cell ({cells} cells)")
         spent = cpu_seconds(folder, cells)
-    each = 1e3 * spent.serial / cells
+    each, ratio = 1e3 * spent.serial / cells, spent.parallel / spent.serial
     print(
-        f"{cells} cells take {spent.serial:.2f} CPU-seconds in one process ({each:.0f} ms each) and {spent.parallel:.2f} "
-        f"in two, {spent.parallel / spent.serial:.3f} times as many; starting the two takes {spent.starting:.2f}"
+        f"{cells} cells take {spent.serial:.2f} CPU-seconds in one process ({each:.0f} ms each) and "
+        f"{spent.parallel:.2f} in two, {ratio:.3f} times as many; starting the two takes {spent.starting:.2f}"
     )
 
 

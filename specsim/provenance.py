@@ -28,13 +28,18 @@ def code_version() -> str:
 
     Sources that only show what was found do not count; the layers see to it that the others do not import them.
     """
-    package, digest = Path(specsim.__file__).parent, hashlib.sha256()
+    libraries = " ".join(f"{name}-{metadata.version(name)}" for name in ("numpy", "scipy"))
+    return f"specsim-{specsim.__version__} {sources_digest(Path(specsim.__file__).parent)} {libraries}"
+
+
+def sources_digest(package: Path) -> str:
+    """A digest of the sources in a package's folder that are more than show."""
+    digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
         place = source.relative_to(package)
         if place.parts[0] not in SHOWS:
             digest.update(f"{place.as_posix()}\0{_digest(source)}\n".encode())
-    libraries = " ".join(f"{name}-{metadata.version(name)}" for name in ("numpy", "scipy"))
-    return f"specsim-{specsim.__version__} {digest.hexdigest()} {libraries}"
+    return digest.hexdigest()
 
 
 def provenance(seed: int | None, files: Mapping[str, Path], sources: Mapping[str, object]) -> dict[str, object]:

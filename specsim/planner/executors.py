@@ -9,12 +9,14 @@ import itertools
 import logging
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 from specsim.errors import InputError, Problem, invalid
 
@@ -23,6 +25,7 @@ Backend = Literal["loky", "ray", "dask"]
 NEEDS: dict[str, tuple[str, ...]] = {"loky": (), "ray": ("ray",), "dask": ("dask", "distributed")}
 PORTION = 16
 """Calls per worker that Ray is handed at a time: its backend gives results back by the portion."""
+KNOCK = 10.0  # s to wait for a cluster's answer
 WATCH = 1.0  # s between looks at whether the parent is still there
 
 
@@ -124,16 +127,29 @@ def _ray(where: Workers) -> Iterator[int]:
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if where.address:
+            _knock(where.address)
             ray.init(address=where.address, **quiet)
         else:
             ray.init(num_cpus=where.number, include_dashboard=False, **quiet)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise _unreachable(where, error) from error
     try:
         register_ray()
         yield where.jobs or int(ray.cluster_resources()["CPU"])
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Ray itself would try for minutes to reach a host that does not answer.
+
+    Raises:
+        OSError: when there is none.
+        ValueError: when the port is no number.
+    """
+    place = urlsplit(address if "://" in address else f"//{address}")
+    if place.hostname and place.port:  # others are words such as auto
+        socket.create_connection((place.hostname, place.port), KNOCK).close()
 
 
 @contextmanager
@@ -148,7 +164,7 @@ def _dask(where: Workers) -> Iterator[int]:
             yield where.number
         return
     try:
-        client = Client(where.address, timeout="10s")
+        client = Client(where.address, timeout=KNOCK)
     except (OSError, ValueError) as error:
         raise _unreachable(where, error) from error
     with client:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +38,30 @@ class Cells:
         self.base = layers.read_with_extends(self.path)
         own = Said(where, (beside, Path.cwd()))
         self.said = dict.fromkeys((*grid.grid.paths, *grid.grid.fixed), own)
-        for path, value in grid.grid.fixed.items():
-            layers.assign(self.base.data, path, value, where)
-        for item in overrides:
-            key = layers.override(self.base.data, item)
-            _refuse_swept(key, grid)
-            self.said[key] = Said(f"--set {key}", (Path.cwd(),))
+        problems = [*self._set(grid.grid.fixed), *self._override(overrides)]
+        if problems:
+            raise InputError(problems)
         self.kept: Kept = {}
         self.files: dict[str, Path] = {"grid": grid.path}
+
+    def _set(self, fixed: Mapping[str, Any]) -> Iterator[Problem]:
+        """Puts values into the base; yields what keeps it from that."""
+        for path, value in fixed.items():
+            try:
+                layers.assign(self.base.data, path, value, str(self.grid.path))
+            except InputError as error:
+                yield from error.problems
+
+    def _override(self, overrides: Sequence[str]) -> Iterator[Problem]:
+        """Likewise."""
+        for item in overrides:
+            try:
+                key = layers.override(self.base.data, item)
+            except InputError as error:
+                yield from error.problems
+                continue
+            yield from _swept(key, self.grid)
+            self.said[key] = Said(f"--set {key}", (Path.cwd(),))
 
     def inputs(self, values: Mapping[str, Any]) -> Inputs:
         """Of a cell.
@@ -65,12 +81,11 @@ def _name(name: str, file: Path) -> str:
     return name if name == "scenario" or name.startswith("extends ") else f"{name} {file.name}"
 
 
-def _refuse_swept(key: str, grid: GridFile) -> None:
-    """Refuse an override of what varies: it would change nothing, or what cells are told apart by."""
+def _swept(key: str, grid: GridFile) -> Iterator[Problem]:
+    """The problem with an override of what varies: it would change nothing, or what cells are told apart by."""
     for path in grid.grid.paths:
-        if f"{path}.".startswith(f"{key}.") or key.startswith(f"{path}."):
-            remedy = f"{path} varies in {grid.path}; leave this out, or change the grid"
-            raise InputError([Problem(f"--set {key}", "", "", remedy)])
+        if path == key or path.startswith(f"{key}.") or key.startswith(f"{path}."):
+            yield Problem(f"--set {key}", "", "", f"{path} varies in {grid.path}; leave this out, or change the grid")
 
 
 def check(cells: Cells) -> tuple[dict[int, str], dict[int, InputError]]:
@@ -84,26 +99,28 @@ def check(cells: Cells) -> tuple[dict[int, str], dict[int, InputError]]:
     return keys, invalid
 
 
-def problems_of(invalid: Mapping[int, InputError], grid: GridFile) -> list[Problem]:
-    """Each problem once, with its values and the cells that have it."""
+def problems_of(invalid: Mapping[int, InputError], grid: GridFile, looked_at: int) -> list[Problem]:
+    """Each problem once, with its values and the cells that have it.
+
+    Args:
+        invalid: number of a cell → what is wrong with it.
+        grid: that they are of.
+        looked_at: how many cells were.
+    """
     every: dict[tuple[str, str, str], dict[int, str]] = {}
     for i, error in invalid.items():
         for problem in error.problems:
             every.setdefault((problem.where, problem.path, problem.remedy), {})[i] = problem.value
     wanted = {min(cells) for cells in every.values()}
     first = {i: described(values) for i, values in enumerate(grid.grid.cells()) if i in wanted}
-    return [
-        Problem(where, path, _some(found.values()), f"{remedy} ({_which(len(found), first[min(found)], grid)})")
-        for (where, path, remedy), found in every.items()
-    ]
+    found = []
+    for (where, path, remedy), values in every.items():
+        some = f"in {len(values):,} of {looked_at:,} cells, the first with {first[min(values)]}; --skip-invalid goes on"
+        which = "in every cell" if len(values) == looked_at else f"{some} without them"
+        found.append(Problem(where, path, _some(values.values()), f"{remedy} ({which})"))
+    return found
 
 
 def _some(values: Iterable[str]) -> str:
     different = [value for value in dict.fromkeys(values) if value]
     return ", ".join(different[:MOST_VALUES]) + (", …" if len(different) > MOST_VALUES else "")
-
-
-def _which(number: int, first: str, grid: GridFile) -> str:
-    if number == grid.grid.size:
-        return "in every cell"
-    return f"in {number:,} of {grid.grid.size:,} cells, the first with {first}; --skip-invalid leaves them out"

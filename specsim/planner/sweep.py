@@ -108,7 +108,7 @@ def sweep(
         raise _too_large(cells, where)
     keys, invalid = check(cells)
     if invalid and not skip_invalid:
-        raise InputError(problems_of(invalid, grid))
+        raise InputError(problems_of(invalid, grid, grid.grid.size))
     texts = {key: text for key in dict.fromkeys(keys.values()) if (text := store.read(key)) is not None}
     first_of = {key: i for i, key in reversed(keys.items())}
     missing = [first_of[key] for key in dict.fromkeys(keys.values()) if key not in texts]
@@ -178,26 +178,28 @@ def _cells(
 
 
 def _too_large(cells: Cells, where: Workers) -> InputError:
-    """That a grid is large, with how long it takes by a few of its cells."""
-    size, times = cells.grid.grid.size, list[float]()
-    places = {round(size * (2 * i + 1) / (2 * SAMPLE)) for i in range(SAMPLE)}
+    """That a grid is large, with how long it takes by a few of its cells; where none is valid, what is wrong."""
+    grid, times, invalid = cells.grid.grid, list[float](), dict[int, InputError]()
+    places = {round(grid.size * (2 * i + 1) / (2 * SAMPLE)) for i in range(SAMPLE)}
     warm_up()
-    for i, values in enumerate(cells.grid.grid.cells()):
+    for i, values in enumerate(grid.cells()):
         if i in places:
             start = time.perf_counter()
             try:
                 run_cell(task_of(cells.inputs(values)))
-            except InputError:
+            except InputError as error:
+                invalid[i] = error
                 continue
             times.append(time.perf_counter() - start)
-    said = [f"{len(values)} of {path}" for path, values in cells.grid.grid.fields.items()]
-    said += [f"{len(next(iter(group.values())))} of {' and '.join(group)}" for group in cells.grid.grid.together]
-    seconds = size * sum(times) / max(len(times), 1) / where.number
-    takes = (
-        f"about {_duration(seconds)} on {where.number} process{'es' if where.number > 1 else ''}, by {len(times)} timed"
-    )
-    remedy = f"{' × '.join(said)}; {takes if times else 'too many to check'}; add --yes to simulate so many"
-    return InputError([Problem(str(cells.grid.path), "fields", f"{size:,} cells", remedy)])
+    if not times:
+        return InputError(problems_of(invalid, cells.grid, len(invalid)))
+    said = [f"{len(values)} of {path}" for path, values in grid.fields.items()]
+    said += [f"{len(next(iter(group.values())))} of {' and '.join(group)}" for group in grid.together]
+    takes = _duration(grid.size * sum(times) / len(times) / where.number)
+    processes = f"{where.number} process{'es' if where.number > 1 else ''}"
+    timed = f"take about {takes} in {processes}, by {len(times)} cells timed"
+    remedy = f"{' × '.join(said)} {timed}; add --yes to simulate so many"
+    return InputError([Problem(str(cells.grid.path), "fields", f"{grid.size:,} cells", remedy)])
 
 
 def _duration(seconds: float) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from specsim.planner.cells import Arm, CellResult
 from specsim.planner.load_metrics import METRICS
@@ -96,7 +95,5 @@ def _field(values: list[Any]) -> Any:
 
 
 def _numbers(values: list[Any]) -> Any:
-    """Whole numbers stay whole, also beside missing ones."""
-    if all(value is None or isinstance(value, int) for value in values):
-        return pd.array(values, dtype="Int64")
-    return np.array([UNKNOWN if value is None else value for value in values], np.float64)
+    """Counts stay whole numbers, unless some are missing."""
+    return np.array(values) if None not in values else np.array(values, np.float64)

@@ -10,6 +10,7 @@ import specsim
 COMMANDS = (
     "curve",
     "simulate",
+    "sweep",
     "cost",
     "theory",
     "prove",

@@ -1,0 +1,38 @@
+"""Every file under invalid_grids/ is refused in full, before anything is simulated: each problem once, with its cells.
+
+A file's leading ``# expects:`` lines each describe one problem, by texts that its line of the message holds.
+"""
+
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent / "invalid_grids"
+FILES = sorted(FOLDER.glob("*.yaml"))
+MARK = "# expects: "
+
+
+def expected_problems(file):
+    lines = file.read_text().splitlines()
+    return [line.removeprefix(MARK).split(" | ") for line in lines if line.startswith(MARK)]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_each_problem_is_named_once(command, file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command("sweep", file, "--out", tmp_path / "new")
+    assert (code, out) == (2, "")
+    headline, *found = err.splitlines()
+    expected = expected_problems(file)
+    plural = "s" if len(expected) > 1 else ""
+    assert headline == f"specsim: the input has to be corrected ({len(expected)} problem{plural}):", err
+    for fragments in expected:
+        matching = [line for line in found if all(fragment in line for fragment in fragments)]
+        assert len(matching) == 1, (fragments, found)
+    assert all(line.startswith(f"  {file}: ") for line in found), "each names its file"
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_corpus_is_found():
+    assert len(FILES) > 12
+    assert all(expected_problems(file) for file in FILES)
