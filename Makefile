@@ -4,7 +4,7 @@ BIN := .venv/bin
 DEMO := llama3.1-8b-h100-eagle3
 GALLERY := $(DEMO) azure-conversation-h100-eagle3 theory-h100-ideal
 
-.PHONY: help demo test test-quick check bench gallery published operators clean
+.PHONY: help demo test test-quick test-backends check bench gallery published operators clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,12 +26,17 @@ test: .venv/installed  ## every test, slow ones included
 test-quick: .venv/installed  ## the tests without the slow ones
 	$(BIN)/python -m pytest -n 2 -q -m 'not slow'
 
+test-backends: .venv/installed  ## sweeps on a local Ray and a local Dask cluster (installs both, 300 MB)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ray,dask]'
+	$(BIN)/python -m pytest -q tests/cli/test_sweep.py -k cluster
+
 gallery: .venv/installed  ## redraw the figures in plots/ with the tables behind them
 	for name in $(GALLERY); do $(BIN)/specsim curve $$name --out plots/$$name --force || exit; done
 
-bench: .venv/installed  ## speeds of the verifier and the engine
+bench: .venv/installed  ## speeds of the verifier, the engine and sweeps
 	$(BIN)/python -m pytest benchmarks -q --benchmark-columns=min,median,ops
 	$(BIN)/python benchmarks/million.py
+	$(BIN)/python benchmarks/sweep.py
 
 published: .venv/installed  ## predicted against published and our own measurements (3 minutes); renews docs/accuracy.md
 	$(BIN)/specsim validate --out docs --force

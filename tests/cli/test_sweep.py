@@ -8,6 +8,7 @@ import sys
 import time
 from importlib.util import find_spec
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -63,11 +64,11 @@ def test_tables_are_tidy(command, grid, tmp_path):
     assert not runs.duplicated(["cell", "arm", "replication"]).any()
     for metric in METRICS:
         means = runs.groupby(["cell", "num_draft_tokens"])[metric.name].mean().to_numpy()
-        pd.testing.assert_series_equal(pd.Series(means, name=metric.name), summary[metric.name], rtol=1e-9)
+        np.testing.assert_allclose(means, summary[metric.name], rtol=1e-8)  # tables carry ten digits
     paired = runs.pivot(index=["cell", "replication"], columns="arm", values="output tokens/s")
     by_hand = (paired["with"] / paired["without"]).groupby("cell").agg(lambda ratio: ratio.prod() ** (1 / len(ratio)))
     drafted = summary[summary["arm"] == "with"].set_index("cell")
-    pd.testing.assert_series_equal(drafted["speedup"], by_hand, check_names=False, rtol=1e-8)
+    np.testing.assert_allclose(drafted["speedup"], by_hand, rtol=1e-8)
     assert summary[summary["arm"] == "without"]["speedup"].isna().all()
     assert runs["error"].isna().all()
 
@@ -194,9 +195,8 @@ def test_parquet_holds_the_same(command, grid, tmp_path):
         one = pd.read_csv(tmp_path / "csv" / f"{name}.csv")
         other = pd.read_parquet(tmp_path / "parquet" / f"{name}.parquet")
         assert list(one.columns) == list(other.columns)
-        numbers = one.select_dtypes("number").columns
-        assert len(numbers) > 100 or name == "runs"
-        numbers = numbers.drop("error")  # no text at all is no number to the reader of the other
+        numbers = other.select_dtypes("number").columns
+        assert len(numbers) > len(METRICS)
         pd.testing.assert_frame_equal(one[numbers], other[numbers], check_dtype=False, rtol=1e-9)
 
 
