@@ -16,7 +16,7 @@ WIDE = 8.0
 """From that ratio of the largest value to the smallest on, the axis is logarithmic."""
 
 
-def sweep_figure(points: pd.DataFrame, *, title: str, subtitle: str, across: str, lines: str) -> Figure:
+def sweep_figure(points: pd.DataFrame, *, title: str, subtitle: str, across: str, up: str, lines: str) -> Figure:
     """A line of speedups with its band for each value of ``line``.
 
     Args:
@@ -24,6 +24,7 @@ def sweep_figure(points: pd.DataFrame, *, title: str, subtitle: str, across: str
         title: in one line.
         subtitle: what was simulated.
         across: what x is.
+        up: what speedups are of.
         lines: what lines are; empty where there is one.
     """
     named = not pd.api.types.is_numeric_dtype(points["x"])
@@ -42,7 +43,7 @@ def sweep_figure(points: pd.DataFrame, *, title: str, subtitle: str, across: str
         axes.axhline(1.0, color=INK, linewidth=1.2, zorder=1)
         labels = [_draw(axes, drawn[drawn["line"] == line], line, colour) for line, colour in _lines(drawn)]
         axes.set_xlabel(across)
-        axes.set_ylabel("speedup: output tokens/s with speculation over without")
+        axes.set_ylabel(up)
         axes.set_ylim(axes.get_ylim())  # as they are now, which is where labels are put by
         if lines:
             figure.text(0.98, 0.875, lines, color=GREY, fontsize=10, ha="right", va="center")

@@ -24,6 +24,7 @@ from specsim.schema.portable import places_of, portable_inputs, portable_text
 from specsim.schema.workload import ClosedLoop
 
 Floats = NDArray[np.float64]
+TPOT = next(metric for metric in METRICS if metric.name == "TPOT p50 [ms]")
 
 
 class Task(NamedTuple):
@@ -92,10 +93,24 @@ class CellResult:
         """Draft length of the speculating arm; 0 where there is none."""
         return max(self.arms)
 
+    @property
+    def open_loop(self) -> bool:
+        """Whether a rate was offered: then latencies tell the arms apart, and throughput is what is offered."""
+        return self.arms[0].open_loop
+
     def speedup(self) -> Interval | None:
         """Output tokens/s with speculation over without, same load, paired; None where nothing is drafted."""
-        treated, plain = (self.arms[k].column(THROUGHPUT) for k in (self.num_draft_tokens, 0))
-        return paired_speedup_interval(treated, plain) if self.num_draft_tokens else None
+        return self._ratio(THROUGHPUT, self.num_draft_tokens, 0)
+
+    def latency_speedup(self) -> Interval | None:
+        """Median TPOT without speculation over with, likewise; None also where outputs have but one token."""
+        found = self._ratio(TPOT, 0, self.num_draft_tokens)
+        return found if found and math.isfinite(found.estimate) else None
+
+    def _ratio(self, metric: Metric, over: int, under: int) -> Interval | None:
+        if not self.num_draft_tokens:
+            return None
+        return paired_speedup_interval(self.arms[over].column(metric), self.arms[under].column(metric))
 
 
 class Failure(NamedTuple):

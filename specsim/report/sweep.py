@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
+from rich.markup import escape
 from rich.table import Table
 
 from specsim.analysis.intervals import Interval
-from specsim.planner.cells import CellResult
-from specsim.planner.load_metrics import THROUGHPUT
+from specsim.planner.cells import TPOT, CellResult
+from specsim.planner.load_metrics import THROUGHPUT, Metric
 from specsim.planner.sweep import Sweep
 from specsim.report.intervals import with_interval
+from specsim.report.load import rate_is_met
 from specsim.report.text import add_rows
 from specsim.schema.grid import as_text, described
 
@@ -24,25 +26,67 @@ Found = tuple[dict[str, Any], Interval]
 
 def sweep_sentences(sweep: Sweep) -> list[str]:
     """The answer, and what it must be read with."""
-    return [_answer(sweep), *_failures(sweep), *_read_with(sweep)]
+    return [_answer(sweep), *_failures(sweep), *_keeping_up(sweep), *_read_with(sweep)]
+
+
+class Basis(NamedTuple):
+    """What arms are compared by.
+
+    Attributes:
+        metric: that is shown of both.
+        speedup: of a cell.
+        words: what the speedup is of.
+    """
+
+    metric: Metric
+    speedup: Callable[[CellResult], Interval | None]
+    words: str
+
+
+BY_THROUGHPUT = Basis(THROUGHPUT, CellResult.speedup, "output throughput")
+BY_LATENCY = Basis(TPOT, CellResult.latency_speedup, "median TPOT, without over with,")
+
+
+def basis(sweep: Sweep) -> Basis:
+    """Latency where every cell offers a rate, since throughput then is the rate; else throughput."""
+    return BY_LATENCY if all(result.open_loop for _, result in sweep.results) else BY_THROUGHPUT
+
+
+def speedups(sweep: Sweep) -> list[Found]:
+    """Of the cells that have one."""
+    by = basis(sweep)
+    return [(values, speedup) for values, result in sweep.results if (speedup := by.speedup(result))]
 
 
 def _answer(sweep: Sweep) -> str:
-    found = [(values, speedup) for values, result in sweep.results if (speedup := result.speedup())]
     if not sweep.results:
         return f"None of {_cells(len(sweep.cells))} has a result."
+    by, found = basis(sweep), speedups(sweep)
     if not found:
         values, result = max(sweep.results, key=lambda one: one[1].arms[0].interval(THROUGHPUT).estimate)
         most = result.arms[0].interval(THROUGHPUT).estimate
-        return f"Nothing is drafted in any cell; the most output is {most:,.0f} tokens/s with {described(values)}."
+        return f"Nothing is compared in any cell; the most output is {most:,.0f} tokens/s with {described(values)}."
     pays = sum(speedup.low > 1 for _, speedup in found)
     costs = sum(speedup.high < 1 for _, speedup in found)
     open_ = f" and is open in {len(found) - pays - costs}" if len(found) > pays + costs else ""
     best, worst = (choose(found, key=lambda one: one[1].estimate) for choose in (max, min))
     return (
-        f"Speculation pays in {pays} of {_cells(len(found))}, costs in {costs}{open_}: output throughput is from "
+        f"Speculation pays in {pays} of {_cells(len(found))}, costs in {costs}{open_}: {by.words} is from "
         f"{_speedup(worst)} to {_speedup(best)}."
     )
+
+
+def _keeping_up(sweep: Sweep) -> Iterator[str]:
+    """In how many cells the rate offered is not met, by arm."""
+    behind = {"without": 0, "with": 0}
+    for _, result in sweep.results:
+        for k, arm in result.arms.items():
+            behind["with" if k else "without"] += arm.open_loop and not rate_is_met(arm.sending_share, arm.growth)
+    if any(behind.values()):
+        yield (
+            f"The server does not keep up in {_cells(behind['with'])} with speculation and in {behind['without']:,} "
+            "without; there latencies grow as long as requests arrive."
+        )
 
 
 def _cells(number: int) -> str:
@@ -92,27 +136,29 @@ def kept_sentence(sweep: Sweep, folder: object) -> str:
 
 
 def sweep_table(sweep: Sweep) -> Table:
-    """A row per cell, the first ones of many: throughput of both arms and the speedup."""
-    fields = sweep.grid.grid.paths
-    table = Table(*(field.rpartition(".")[2] for field in fields), "without [tokens/s]", "with [tokens/s]", "speedup")
+    """A row per cell, the first ones of many: both arms and the speedup."""
+    fields, by = sweep.grid.grid.paths, basis(sweep)
+    name = by.metric.name if by is BY_LATENCY else "[tokens/s]"
+    arms = (escape(f"{arm} {name}") for arm in ("without", "with"))
+    table = Table(*(field.rpartition(".")[2] for field in fields), *arms, "speedup")
     for column in table.columns[len(fields) :]:
         column.justify = "right"
     shown = sweep.cells[:MOST_ROWS]
-    rows = ((*map(as_text, cell.values.values()), *_figures(cell.outcome)) for cell in shown)
+    rows = ((*map(as_text, cell.values.values()), *_figures(cell.outcome, by)) for cell in shown)
     if len(sweep.cells) > len(shown):
         table.caption = f"the first {len(shown)} of {len(sweep.cells):,} cells; all are in the files"
     return add_rows(table, rows)
 
 
-def _figures(outcome: object) -> tuple[str, str, str]:
+def _figures(outcome: object, by: Basis) -> tuple[str, str, str]:
     if not isinstance(outcome, CellResult):
         return "", "", "no result"
-    k, speedup = outcome.num_draft_tokens, outcome.speedup()
-    without = with_interval(outcome.arms[0].interval(THROUGHPUT))
+    k, speedup = outcome.num_draft_tokens, by.speedup(outcome)
+    without = with_interval(outcome.arms[0].interval(by.metric))
     if speedup is None:
         return without, "", ""
     return (
         without,
-        with_interval(outcome.arms[k].interval(THROUGHPUT)),
+        with_interval(outcome.arms[k].interval(by.metric)),
         f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}]",
     )

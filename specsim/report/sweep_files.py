@@ -14,7 +14,7 @@ from specsim.figures.sweep import sweep_figure
 from specsim.planner.sweep import Sweep
 from specsim.provenance import code_version, provenance
 from specsim.report.folder import Writer, bytes_writer, text_writer
-from specsim.report.sweep import sweep_sentences, sweep_table
+from specsim.report.sweep import BY_LATENCY, BY_THROUGHPUT, basis, speedups, sweep_sentences, sweep_table
 from specsim.report.sweep_tables import run_columns, summary_columns
 from specsim.report.tables import Format, columns_writer
 from specsim.report.text import as_text
@@ -22,6 +22,10 @@ from specsim.schema.grid import Grid
 from specsim.schema.grid import as_text as value_text
 
 MOST_LINES = 8
+UP = {
+    BY_THROUGHPUT: "output tokens/s with speculation over without",
+    BY_LATENCY: "median time per output token without speculation over with",
+}
 
 
 def sweep_files(sweep: Sweep, form: Format = "csv") -> Mapping[str, Writer]:
@@ -44,7 +48,7 @@ def _provenance(sweep: Sweep) -> str:
 def _figure(sweep: Sweep) -> dict[str, Writer]:
     grid = sweep.grid.grid
     axes = [[path] for path in grid.fields] + [list(group) for group in grid.together]
-    rows = [(values, speedup) for values, result in sweep.results if (speedup := result.speedup())]
+    rows = speedups(sweep)
     longest_first = sorted(axes, key=lambda paths: -_length(grid, paths))
     if len(axes) > 2 or not rows or (len(axes) == 2 and _length(grid, longest_first[1]) > MOST_LINES):
         return {}
@@ -61,7 +65,8 @@ def _figure(sweep: Sweep) -> dict[str, Writer]:
     points["x"], unit = _numbers(points["x"].tolist())
     label = " and ".join(across) + (f" [{unit}]" if unit else "")
     of_lines = f"lines: {' and '.join(others[0])}" if others else ""
-    figure = sweep_figure(points, title=grid.name, subtitle=grid.description, across=label, lines=of_lines)
+    words = {"title": grid.name, "subtitle": grid.description, "across": label, "lines": of_lines}
+    figure = sweep_figure(points, up=f"speedup: {UP[basis(sweep)]}", **words)
     return {"sweep.png": bytes_writer(png_bytes(figure)), "sweep.svg": bytes_writer(svg_bytes(figure))}
 
 

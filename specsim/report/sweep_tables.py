@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from specsim.analysis.intervals import Interval
 from specsim.planner.cells import Arm, CellResult
 from specsim.planner.load_metrics import METRICS
 from specsim.planner.sweep import Cell, Sweep
@@ -17,6 +18,7 @@ from specsim.schema.grid import as_text
 
 Row = dict[str, Any]
 UNKNOWN = math.nan
+SPEEDUPS = {"speedup": CellResult.speedup, "TPOT speedup": CellResult.latency_speedup}
 
 
 def run_columns(sweep: Sweep) -> Columns:
@@ -30,9 +32,9 @@ def summary_columns(sweep: Sweep) -> Columns:
     """A row for each arm of each cell: means over replications and the ends of their 95 % intervals."""
     rows = (row for i, cell in enumerate(sweep.cells) for row in _summary_rows(i, cell))
     of_metrics = [f"{name}{end}" for name in _names() for end in ("", " low", " high")]
-    speedup = ("speedup", "speedup low", "speedup high")
+    speedups = [f"{name}{end}" for name in SPEEDUPS for end in ("", " low", " high")]
     read_with = ("steady share [%]", "rate is met", "beyond measured ranges", "error")
-    names = ("cell", *sweep.grid.grid.paths, "arm", "num_draft_tokens", "replications", *speedup, *of_metrics)
+    names = ("cell", *sweep.grid.grid.paths, "arm", "num_draft_tokens", "replications", *speedups, *of_metrics)
     return _columns(list(rows), (*names, *read_with), sweep.grid.grid.paths)
 
 
@@ -56,22 +58,26 @@ def _summary_rows(number: int, cell: Cell) -> Iterator[Row]:
     if not isinstance(cell.outcome, CellResult):
         yield row | {"error": cell.outcome.error}
         return
-    speedup = cell.outcome.speedup()
+    speedups = [(name, of(cell.outcome)) for name, of in SPEEDUPS.items()]
     for k, arm in cell.outcome.arms.items():
         found = row | {"arm": _arm(k), "num_draft_tokens": k, "replications": len(arm.values)}
-        if k and speedup:
-            found |= {"speedup": speedup.estimate, "speedup low": speedup.low, "speedup high": speedup.high}
+        for name, speedup in speedups:
+            if k and speedup:
+                found |= _with_ends(name, speedup)
         yield found | _means(arm) | {"beyond measured ranges": str(cell.outcome.beyond).lower()}
 
 
 def _means(arm: Arm) -> Row:
     row: Row = {}
     for metric in METRICS:
-        mean = arm.interval(metric)
-        row |= {metric.name: mean.estimate, f"{metric.name} low": mean.low, f"{metric.name} high": mean.high}
+        row |= _with_ends(metric.name, arm.interval(metric))
     row["rate is met"] = str(rate_is_met(arm.sending_share, arm.growth)).lower() if arm.open_loop else ""
     row["steady share [%]"] = UNKNOWN if arm.steady_share is None else 100 * arm.steady_share
     return row
+
+
+def _with_ends(name: str, interval: Interval) -> Row:
+    return {name: interval.estimate, f"{name} low": interval.low, f"{name} high": interval.high}
 
 
 def _arm(num_draft_tokens: int) -> str:

@@ -187,6 +187,25 @@ def test_where_every_cell_fails_the_tables_say_so(command, grid, tmp_path):
     assert len(pd.read_csv(tmp_path / "new" / "summary.csv")) == 6
 
 
+def test_where_a_rate_is_offered_latencies_are_compared(command, grid, tmp_path):
+    """Throughput is what is offered, with and without."""
+    load = "workload.load: [{kind: poisson, rate: 2 requests/s}, {kind: poisson, rate: 4 requests/s}]"
+    grid.write_text(grid.read_text().replace("workload.load.concurrency: [2, 4, 8]", load))
+    code, out, err = command("sweep", grid, "--jobs", "1", "--out", tmp_path / "new")
+    assert (code, err) == (0, "")
+    assert "median TPOT, without over with, is from 1." in out.splitlines()[0]
+    summary = pd.read_csv(tmp_path / "new" / "summary.csv")
+    runs = pd.read_csv(tmp_path / "new" / "runs.csv").pivot(
+        index=["cell", "replication"], columns="arm", values="TPOT p50 [ms]"
+    )
+    by_hand = np.exp(np.log(runs["without"] / runs["with"]).groupby("cell").mean())
+    drafted = summary[summary["arm"] == "with"]
+    np.testing.assert_allclose(drafted["TPOT speedup"], by_hand, rtol=1e-8)
+    assert (drafted["TPOT speedup"] > 1.2).all()
+    assert (drafted["speedup"] < 1.2).all()
+    assert summary["rate is met"].all()
+
+
 def test_parquet_holds_the_same(command, grid, tmp_path):
     pytest.importorskip("pyarrow", reason="needs pyarrow, which is not installed (extra: parquet)")
     for form in ("csv", "parquet"):

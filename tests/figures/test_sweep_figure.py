@@ -15,7 +15,7 @@ def points():
 
 
 def drawn(points, **words):
-    words = {"title": "a", "subtitle": "costs $1 or $2", "across": "load", "lines": "lines: K"} | words
+    words = {"title": "a", "subtitle": "costs $1 or $2", "across": "load", "up": "speedup", "lines": "lines: K"} | words
     return sweep_figure(points, **words)
 
 
