@@ -28,6 +28,10 @@ class RequestRecords:
         finish: when its last output token was ready [s].
         prompt_tokens, output_tokens: its lengths.
         preemptions: how often it lost its place and computed again what it had; 0 where that is not known.
+        replica: which of several served it, or decoded it; None where there is one.
+        prefill_replica: where others compute prompts, which of them did; None where it is the same.
+        transferred: likewise, when the prompt's cache was at the replica that decodes [s]; NaN if it was never needed.
+        resumed: when it first took part in a step there [s]; likewise.
     """
 
     arrival: Floats
@@ -37,11 +41,15 @@ class RequestRecords:
     prompt_tokens: Ints
     output_tokens: Ints
     preemptions: Ints
+    replica: Ints | None = None
+    prefill_replica: Ints | None = None
+    transferred: Floats | None = None
+    resumed: Floats | None = None
 
 
 @dataclass(frozen=True)
 class StepRecords:
-    """One entry per engine step, in order of time.
+    """One entry per engine step, in order of time: of their beginnings, where several replicas have steps at once.
 
     Attributes:
         start, end: when the step began and when its tokens were ready [s].
@@ -54,6 +62,7 @@ class StepRecords:
         kv_tokens: KV-cache tokens that are held, once the step's own have room.
         context_tokens: KV-cache entries that the step's requests attend to, each once.
         num_emitted: output tokens that requests received when the step ended.
+        replica: which of several took it; None where there is one.
     """
 
     start: Floats
@@ -67,6 +76,7 @@ class StepRecords:
     kv_tokens: Ints
     context_tokens: Ints
     num_emitted: Ints
+    replica: Ints | None = None
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,8 @@ class Simulation:
     """A deployment under a workload, ready to run at any load, draft length and replication.
 
     Args:
-        inputs: the scenario and what it refers to.
+        inputs: the scenario and what it refers to; of a fleet, of one replica without a group's changes.
+        traffic: what clients send; by default as the inputs say.
 
     Attributes:
         traffic: what clients send.
@@ -59,7 +60,7 @@ class Simulation:
         InputError: when the file of lengths is malformed.
     """
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: Inputs, traffic: Traffic | None = None) -> None:
         self.inputs = inputs
         deployment = inputs.scenario.deployment
         self.target: ForwardShape = target_shape(
@@ -73,10 +74,11 @@ class Simulation:
         self.products = _measured_products(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
         self.hands_on_all = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
         scenario, where = inputs.scenario, str(inputs.files["scenario"])
-        self.traffic = Traffic(scenario.workload, inputs.lengths_files, scenario.seed, where)
+        self.traffic = traffic or Traffic(scenario.workload, inputs.lengths_files, scenario.seed, where)
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
         self.memory = cache(self._make_memory_plan)
+        self._whole_shapes = cache(self._make_whole_shapes)
 
     def run(
         self,
@@ -103,8 +105,25 @@ class Simulation:
         Raises:
             InfeasibleError: when a request could never be served.
         """
-        scenario, engine = self.inputs.scenario, self.inputs.engine
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
+        setup = self.setup(num_draft_tokens, replication, cost=cost, policy=policy, keep_rounds=keep_rounds)
+        if isinstance(load, ClosedLoop):
+            think = self.traffic.think_times(load, num_requests, replication)
+            return serve_closed_loop(setup, lengths, load.concurrency, think)
+        return serve_open_loop(setup, lengths, self.traffic.arrivals(load, num_requests, replication))
+
+    def setup(
+        self,
+        num_draft_tokens: int,
+        replication: int,
+        *,
+        cost: Pricing | None = None,
+        policy: Policy | None = None,
+        keep_rounds: bool = True,
+    ) -> Setup:
+        """How the engine is to serve; arguments as of ``run``."""
+        scenario, engine = self.inputs.scenario, self.inputs.engine
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
         memory, shape = self.memory(speculating), self.draft_shape(num_draft_tokens)
         max_num_seqs, max_num_batched_tokens = self._limits(speculating)
@@ -115,7 +134,7 @@ class Simulation:
         else:
             source, *others = self.acceptance_sources(num_draft_tokens)
             domains = tuple(others)
-        setup = Setup(
+        return Setup(
             max_num_seqs=max_num_seqs,
             max_num_batched_tokens=max_num_batched_tokens,
             kv_tokens=memory.kv_tokens,
@@ -135,12 +154,26 @@ class Simulation:
             block_size=engine.block_size or BLOCK_SIZE,
             chunked_prefill=not engine.whole_prompts,
             prefill_first=engine.scheduling == "prompts_first",
-            keep_rounds=lengths.output.sum() <= LONG_RUN if keep_rounds is None else keep_rounds,
+            keep_rounds=keep_rounds,
         )
-        if isinstance(load, ClosedLoop):
-            think = self.traffic.think_times(load, num_requests, replication)
-            return serve_closed_loop(setup, lengths, load.concurrency, think)
-        return serve_open_loop(setup, lengths, self.traffic.arrivals(load, num_requests, replication))
+
+    def kv_pools(self, num_draft_tokens: int) -> list[int]:
+        """Sizes of the KV pools, of each replica one [tokens]."""
+        return [self.memory(num_draft_tokens > 0).kv_tokens]
+
+    def prompt_bytes(self, speculating: bool, tokens: int) -> float:
+        """What the cache of a prompt takes, the drafter's beside the target's, each entry once over all devices [B]."""
+        return sum(shape.cached_bytes(tokens) for shape in self._whole_shapes(speculating))
+
+    def _make_whole_shapes(self, speculating: bool) -> tuple[ForwardShape, ...]:
+        """Target and drafter as one device would hold them."""
+        inputs, kv_bytes = self.inputs, KV_BYTES[self.inputs.scenario.deployment.kv_format]
+        target = target_shape(inputs.target, split=Split(quantisation=inputs.target_quantisation, kv_bytes=kv_bytes))
+        drafter = inputs.scenario.speculation.drafter
+        if not speculating or isinstance(drafter, NgramLookup) or inputs.drafter is None:
+            return (target,)
+        split = Split(quantisation=inputs.drafter_quantisation, kv_bytes=kv_bytes)
+        return target, drafter_shape(drafter, inputs.drafter, split=split)
 
     def extrapolation(self, reached: Reach) -> Extrapolation | None:
         """What leaves the ranges that the figures used were measured over, in steps that go so far.
@@ -250,6 +283,11 @@ class Simulation:
         shapes = [shape for shape in (self.target, self.drafter) if shape]
         products = [p for shape in shapes for p in (*shape.linears, shape.head, *shape.fusion, *shape.correction)]
         return [p for p in {p._replace(repeats=1): None for p in products} if not self.products.covers(p)]
+
+
+def is_short(lengths: Lengths) -> bool:
+    """Whether every round of a run is kept unless it is said otherwise."""
+    return bool(lengths.output.sum() <= LONG_RUN)
 
 
 def _measured_products(inputs: Inputs, rates: Rates) -> MeasuredProducts:

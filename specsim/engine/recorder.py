@@ -34,14 +34,13 @@ class Recorder:
         self._num_steps += steps
         replica.number[STEPS] = replica.number[ROUNDS] = 0
 
-    def records(self, requests: Requests, num_nodes: Ints) -> RunRecords:
+    def records(self, served: RequestRecords, num_nodes: Ints) -> RunRecords:
         """Everything recorded.
 
         Args:
-            requests: of the run.
+            served: the requests of the run.
             num_nodes: draft tokens of a draft for 0, 1, .. D positions.
         """
-        served = _request_records(requests)
         empty = (np.zeros((0, 2)), np.zeros((0, len(PARTS))), np.zeros((0, NUM_STEP_COUNTS), np.int64))
         spans, parts, counts = (np.concatenate(column) for column in zip(empty, *self._steps, strict=True))
         counts[:, 5] *= self._block_size
@@ -72,7 +71,8 @@ class Recorder:
         )
 
 
-def _request_records(requests: Requests) -> RequestRecords:
+def request_records(requests: Requests) -> RequestRecords:
+    """What became of the requests."""
     return RequestRecords(
         arrival=requests.arrival.copy(),
         admitted=requests.admitted.copy(),

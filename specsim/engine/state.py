@@ -27,7 +27,8 @@ RUNNING, WAITING, FREE_SLOTS, BLOCKS_IN_USE = 0, 1, 2, 3  # who is where
 SENT, RECEIVED = 4, 5  # arrivals that are known, and those of them that have arrived
 PHASE, DECODES, CHUNKS, PASSES, LOOKUPS, FINISHED = 6, 7, 8, 9, 10, 11  # of the step
 STEPS, ROUNDS = 12, 13  # rows in the log
-NUM_COUNTS = 14
+WAITING_TOKENS = 14  # that those who wait have, prompt and output
+NUM_COUNTS = 15
 """Places in ``Replica.number``."""
 
 BETWEEN, CHOSEN, SCHEDULED, PRICED, IN_FLIGHT, VERIFIED = range(6)

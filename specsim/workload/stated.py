@@ -46,6 +46,7 @@ class Traffic:
 
     Attributes:
         traces: the request traces among the files.
+        prefixes: of a replay's prompts, in its order, where the trace has them.
         acceptances: of the classes that have one of their own: of domain 1, 2, ..; all others are of domain 0.
 
     Raises:
@@ -60,6 +61,7 @@ class Traffic:
         own = ((i, part.lengths) for i, part in enumerate(workload.mixture) if part.lengths)
         self._of_class = {i: self._sampler_of(stated, files.get(f"workload.mixture[{i}].lengths")) for i, stated in own}
         self._replayed = self.traces[files["workload.lengths"]] if isinstance(workload.load, Replay) else None
+        self.prefixes = self._replayed.prefixes if self._replayed else None
 
     def lengths(self, num_requests: int, replication: int, load: Load | None = None) -> Lengths:
         """The lengths of the first requests of a replication; a replay's are the trace's, in all replications."""
