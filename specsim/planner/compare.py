@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
-from specsim.analysis.invariants import violations
+from specsim.analysis.invariants import violations_of_all
 from specsim.analysis.latencies import LatencyLimits, goodput, slo_attainment
 from specsim.analysis.metrics import RunMetrics, reach, steady_window, summarise
 from specsim.costs.extrapolation import Extrapolation
 from specsim.errors import BrokenRunError
+from specsim.fleets import simulation_of
 from specsim.forward import Reach, farthest
 from specsim.planner.points import Progress
 from specsim.records import RunRecords
 from specsim.schema.load import Inputs
 from specsim.schema.workload import SLO, ClosedLoop
-from specsim.simulation import Simulation
 
 Floats = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def simulate_load(inputs: Inputs, *, check: bool = False, progress: Progress = l
         InfeasibleError: before anything is simulated, when a request could never be served.
         BrokenRunError: when ``check`` finds a mistake of the engine.
     """
-    scenario, simulation = inputs.scenario, Simulation(inputs)
+    scenario, simulation = inputs.scenario, simulation_of(inputs)
     drafted = scenario.speculation.policy.num_draft_tokens
     arms, replications = tuple(dict.fromkeys((0, drafted))), scenario.run.replications
     for k in arms:
@@ -117,7 +117,7 @@ def simulate_load(inputs: Inputs, *, check: bool = False, progress: Progress = l
                 policy=scenario.speculation.policy if k else None,
             )
             if check:
-                _check(run, simulation.memory(k > 0).kv_tokens, k, replication)
+                _check(run, simulation.kv_pools(k), k, replication)
             records.setdefault(k, run)
             reached.append(reach(run.steps))
             shares.append(
@@ -131,9 +131,9 @@ def simulate_load(inputs: Inputs, *, check: bool = False, progress: Progress = l
     return LoadResult(drafted, values, records, sending_share, simulation.extrapolation(farthest(reached)), left_out)
 
 
-def _check(run: RunRecords, kv_tokens: int, num_draft_tokens: int, replication: int) -> None:
+def _check(run: RunRecords, kv_pools: list[int], num_draft_tokens: int, replication: int) -> None:
     """Refuse a run that breaks what must hold of all."""
-    found = violations(run, kv_tokens)
+    found = violations_of_all(run, kv_pools)
     if found:
         arm = f"with up to {num_draft_tokens} draft tokens" if num_draft_tokens else "without speculation"
         raise BrokenRunError(f"Replication {replication} {arm} breaks what must hold of every run", found)

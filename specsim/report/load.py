@@ -18,6 +18,7 @@ from specsim.planner.compare import METRICS, THROUGHPUT, LoadResult
 from specsim.planner.notes import held_acceptance
 from specsim.records import PARTS, RequestRecords
 from specsim.report.extrapolation import extrapolation_sentence
+from specsim.report.fleet import fleet_sentences, fleet_summary
 from specsim.report.folder import Writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
@@ -37,7 +38,7 @@ def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     held = held_acceptance(scenario.speculation, result.num_draft_tokens)
     read_with = [*traffic_sentences(scenario.workload), *left_out_sentence(result.left_out)]
     notes = [*saturation(scenario, result), *preemptions(scenario, result), *confidence(scenario)]
-    return [load_answer(scenario, result), *notes, *read_with, *held]
+    return [load_answer(scenario, result), *fleet_sentences(scenario, result), *notes, *read_with, *held]
 
 
 def load_answer(scenario: Scenario, result: LoadResult) -> str:
@@ -124,7 +125,7 @@ def load_files(inputs: Inputs, result: LoadResult) -> Mapping[str, Writer]:
     warning = extrapolation_sentence([(inputs, result.extrapolation)])
     texts = {
         "answer.txt": as_text(load_sentences(inputs.scenario, result), load_table(inputs.scenario, result)),
-        "summary.json": _summary(result, warning),
+        "summary.json": _summary(inputs.scenario, result, warning),
         "scenario.yaml": resolved_scenario(inputs),
         "provenance.json": provenance_json(inputs, warning),
     }
@@ -145,14 +146,17 @@ def _latencies(requests: RequestRecords) -> dict[str, Any]:
 
 
 def _columns(records: Any) -> dict[str, Any]:
-    return {field.name: getattr(records, field.name) for field in fields(records)}
+    """Those that a run has."""
+    columns = {field.name: getattr(records, field.name) for field in fields(records)}
+    return {name: column for name, column in columns.items() if column is not None}
 
 
-def _summary(result: LoadResult, warning: str | None) -> str:
+def _summary(scenario: Scenario, result: LoadResult, warning: str | None) -> str:
     arms = {
         str(k): {metric.name: _finite(asdict(result.interval(k, metric))) for metric in METRICS} for k in result.values
     }
-    found = {"num_draft_tokens": result.num_draft_tokens, "metrics": arms} | ({"warning": warning} if warning else {})
+    found = {"num_draft_tokens": result.num_draft_tokens, "metrics": arms} | fleet_summary(scenario, result)
+    found |= {"warning": warning} if warning else {}
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 

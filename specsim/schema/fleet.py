@@ -154,6 +154,13 @@ class Fleet(Input):
         return (self.replicas or ()) if split is None else (*split.prefill, *split.decode)
 
     @property
+    def alike(self) -> bool:
+        """Whether every replica serves whole requests in the same way."""
+        return self.disaggregation is None and all(
+            group.policy is None and group.deployment == DeploymentChange() for group in self.groups
+        )
+
+    @property
     def num_replicas(self) -> int:
         """Of all groups."""
         return sum(group.count for group in self.groups)
