@@ -42,7 +42,7 @@ def happened(records):
 def same(one, other):
     """Whether all that happened is the same, byte for byte."""
     parts = (map(dataclasses.astuple, pair) for pair in zip(*map(happened, (one, other)), strict=True))
-    return all(a.tobytes() == b.tobytes() for x, y in parts for a, b in zip(x, y, strict=True))
+    return all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for x, y in parts for a, b in zip(x, y, strict=True))
 
 
 @pytest.mark.parametrize("rule", RULES)
