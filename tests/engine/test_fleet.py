@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specsim.analysis.invariants import violations_of_all
+from specsim.engine import run
+from specsim.engine.advance import advance
 from specsim.engine.fleet import Fleet, FleetSetup, Link, fleet_closed_loop, fleet_open_loop
 from specsim.engine.run import Server, requests_of
 from specsim.rng import stream
@@ -62,7 +64,7 @@ def test_one_replica_behind_a_router_is_a_server(cases, router, data):
     case = data.draw(cases(max_priority=1), "case")
     fleet, arrivals = served(FleetSetup((case.setup,), router), case)
     of_fleets = ("replica", "prefill_replica", "transferred", "resumed")
-    found, alone = (columns(run, of_fleets) for run in (fleet.run(arrivals), case.server().finish()))
+    found, alone = (columns(records, of_fleets) for records in (fleet.run(arrivals), case.server().finish()))
     assert found == alone
 
 
@@ -73,6 +75,17 @@ def test_the_order_in_which_replicas_are_advanced_makes_no_difference(cases, dat
     (forwards, arrivals), (other, _) = served(setup, case), served(setup, case)
     other._order = data.draw(st.permutations(other._order), "order")
     assert columns(forwards.run(arrivals)) == columns(other.run(arrivals))
+
+
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_compiled_and_as_it_stands_a_fleet_does_the_same(cases, data):
+    case, setup = data.draw(fleets(cases), "fleet")
+    found, arrivals = served(setup, case)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "advance_function", lambda: advance)
+        plain, _ = served(setup, case)
+    assert columns(found.run(arrivals)) == columns(plain.run(arrivals))
 
 
 @settings(max_examples=60, deadline=None)
@@ -244,7 +257,7 @@ class TestDisaggregated:
             fleet_open_loop(FleetSetup((how,), TURNS, (decoding,), TURNS, link(1, 10.0)), lengths(*pairs), arrivals)
             for decoding in (how, slow)
         ]
-        np.testing.assert_array_equal(*(run.requests.first_token for run in first))
+        np.testing.assert_array_equal(*(found.requests.first_token for found in first))
         assert first[1].requests.finish.mean() > 10 * first[0].requests.finish.mean()
 
     def test_two_pools_are_two_servers_one_after_the_other(self, setup, lengths):

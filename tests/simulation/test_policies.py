@@ -48,7 +48,9 @@ def run():
 def same(one, other):
     pairs = [(one.requests, other.requests), (one.steps, other.steps), (one.rounds, other.rounds)]
     return all(
-        getattr(a, name).tobytes() == getattr(b, name).tobytes() for a, b in pairs for name in a.__dataclass_fields__
+        np.asarray(getattr(a, name)).tobytes() == np.asarray(getattr(b, name)).tobytes()
+        for a, b in pairs
+        for name in a.__dataclass_fields__
     )
 
 

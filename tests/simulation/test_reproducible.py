@@ -2,6 +2,7 @@
 
 from dataclasses import astuple
 
+import numpy as np
 import pytest
 
 from specsim.schema.workload import ClosedLoop, Poisson
@@ -12,7 +13,9 @@ LOADS = [ClosedLoop(kind="closed_loop", concurrency=6), Poisson(kind="poisson", 
 
 def all_bytes(records):
     return [
-        column.tobytes() for table in (records.requests, records.steps, records.rounds) for column in astuple(table)
+        np.asarray(column).tobytes()
+        for table in (records.requests, records.steps, records.rounds)
+        for column in astuple(table)
     ]
 
 
