@@ -27,6 +27,17 @@ def advance_function() -> Advance:
     return advance if reason_for_numpy() else _compiled()
 
 
+def settled(function: Advance, *arguments: Any) -> Advance:
+    """The same function for arguments of these types alone: compiled code that need not ask for them at each call."""
+    if function is advance:
+        return function
+    from numba import typeof
+
+    compiled: Any = function
+    form: Advance = compiled.compile(tuple(map(typeof, arguments)))
+    return form
+
+
 def _compiled() -> Advance:
     from numba.extending import overload, register_jitable
 

@@ -13,7 +13,7 @@ from specsim.drafting.passes import most_passes
 from specsim.drafting.shape import chain
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY
-from specsim.engine.compiled import advance_function
+from specsim.engine.compiled import advance_function, settled
 from specsim.engine.line import foremost
 from specsim.engine.log import new_log
 from specsim.engine.recorder import Recorder, request_records
@@ -143,7 +143,8 @@ class Server:
         rounds = max(LOG_ROUNDS, num_slots)
         self._log = new_log(LOG_STEPS, rounds, shape.num_levels, keep_rounds=setup.keep_rounds)
         self._recorder, self._policy_state = Recorder(self._log, setup.block_size), None
-        self._advance = advance_function()
+        changes = self.replica, self.requests, self._serving, self._log
+        self._advance = settled(advance_function(), *changes, math.inf, True)
 
     def send(self, arrivals: Floats) -> None:
         """Add requests to those that are known to come, at these times [s], ascending."""
