@@ -81,10 +81,9 @@ class FleetSimulation(Simulation):
 
     def _setup_of(self, setups: Sequence[Setup], num_draft_tokens: int) -> FleetSetup:
         """The fleet, from each group's way to serve."""
-        fleet, prefixes = self._fleet, self.traffic.prefixes
-        split = fleet.disaggregation
+        fleet, split = self._fleet, self._fleet.disaggregation
         if split is None:
-            return FleetSetup(_each(fleet.groups, setups), fleet.router, prefixes=prefixes)
+            return FleetSetup(_each(fleet.groups, setups), fleet.router)
         number = len(split.prefill)
         senders = [
             partial(simulation.prompt_bytes, _drafts(group, num_draft_tokens, None).num_draft_tokens > 0)
@@ -97,7 +96,6 @@ class FleetSimulation(Simulation):
             decode=_each(split.decode, setups[number:]),
             decode_router=split.decode_router,
             link=Link(split.kv_transfer.bandwidth, split.kv_transfer.latency, tuple(senders)),
-            prefixes=prefixes,
         )
 
     def lengths_checked(
@@ -108,13 +106,12 @@ class FleetSimulation(Simulation):
         Raises:
             InputError: also where the router needs prefixes that the load does not have.
         """
-        if isinstance(self._fleet.router, PrefixAware) and (load is None or self.traffic.prefixes is None):
-            where = str(self.inputs.files["scenario"])
+        if isinstance(self._fleet.router, PrefixAware) and self.lengths(1, replication, load).prefixes is None:
             remedy = (
-                "needs the prompts' prefixes, which only a replay of a trace with hash_ids has; write 'workload.load: "
-                "{kind: replay}' with such a trace, or another router (a curve has loads of its own, without prefixes)"
+                "needs prompts that begin alike; say so with workload.shared_prefix, replay a trace with hash_ids, or "
+                "write another router (a curve replays no trace)"
             )
-            raise invalid(where, "fleet.router.kind", "prefix_aware", remedy)
+            raise invalid(str(self.inputs.files["scenario"]), "fleet.router.kind", "prefix_aware", remedy)
         problems: list[Problem] = []
         for group, simulation in self._groups:
             drafts = _drafts(group, num_draft_tokens, None).num_draft_tokens

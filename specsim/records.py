@@ -27,7 +27,8 @@ class RequestRecords:
         first_token: when its first output token was ready [s].
         finish: when its last output token was ready [s].
         prompt_tokens, output_tokens: its lengths.
-        preemptions: how often it lost its place and computed again what it had; 0 where that is not known.
+        preemptions: how often it lost its place; 0 where that is not known.
+        cached_tokens: of its prompt, those whose KV was kept from other requests; 0 where that is not known.
         replica: which of several served it, or decoded it; None where there is one.
         prefill_replica: where others compute prompts, which of them did; None where it is the same.
         transferred: likewise, when the prompt's cache was at the replica that decodes [s]; NaN if it was never needed.
@@ -41,6 +42,7 @@ class RequestRecords:
     prompt_tokens: Ints
     output_tokens: Ints
     preemptions: Ints
+    cached_tokens: Ints
     replica: Ints | None = None
     prefill_replica: Ints | None = None
     transferred: Floats | None = None

@@ -125,7 +125,7 @@ class Simulation:
         """How the engine is to serve; arguments as of ``run``."""
         scenario, engine = self.inputs.scenario, self.inputs.engine
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
-        memory, shape = self.memory(speculating), self.draft_shape(num_draft_tokens)
+        memory, shape, swap = self.memory(speculating), self.draft_shape(num_draft_tokens), scenario.deployment.swap
         max_num_seqs, max_num_batched_tokens = self._limits(speculating)
         source: PositionAcceptance | TreeAcceptance
         domains: tuple[PositionAcceptance, ...] = ()
@@ -152,6 +152,10 @@ class Simulation:
             replication=replication,
             pool_tokens=memory.room(shape.max_nodes),
             block_size=engine.block_size or BLOCK_SIZE,
+            admission=engine.admission or "context",
+            prefix_caching=scenario.deployment.prefix_caching,
+            host_tokens=int(swap.space // memory.kv_bytes_per_token) if swap else 0,
+            seconds_per_token=memory.kv_bytes_per_token / swap.bandwidth if swap else 0.0,
             chunked_prefill=not engine.whole_prompts,
             prefill_first=engine.scheduling == "prompts_first",
             keep_rounds=keep_rounds,

@@ -58,6 +58,7 @@ def violations(run: RunRecords, kv_tokens: int | None = None) -> list[str]:
         *tokens_come_with_steps(run.requests, run.steps),
         *obeys_littles_law(run.requests, run.steps),
         *emits_what_was_asked(run.requests, run.steps),
+        *computes_what_was_asked(run.requests, run.steps),
     ]
     if run.rounds is not None:
         found += rounds_add_up(run.requests, run.steps, run.rounds)
@@ -166,6 +167,16 @@ def emits_what_was_asked(requests: RequestRecords, steps: StepRecords) -> Iterat
     emitted, asked = steps.num_emitted.sum(), requests.output_tokens.sum()
     if emitted != asked:
         yield f"steps: all yield {emitted} output tokens, and requests asked for {asked}"
+
+
+def computes_what_was_asked(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
+    """Prompts are computed but for what was in the cache, or none is; unless somebody lost their place."""
+    computed, asked = steps.num_prompt_tokens.sum(), (requests.prompt_tokens - requests.cached_tokens).sum()
+    wrong = (requests.cached_tokens < 0) | (requests.cached_tokens >= requests.prompt_tokens)
+    told = "found {} of {} prompt tokens in the cache"
+    yield from _each("request", wrong, told, requests.cached_tokens, requests.prompt_tokens)
+    if computed and computed != asked and not requests.preemptions.any():
+        yield f"steps: all compute {computed} prompt tokens, and requests brought {asked}"
 
 
 def rounds_add_up(requests: RequestRecords, steps: StepRecords, rounds: RoundRecords) -> Iterator[str]:

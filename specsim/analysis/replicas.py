@@ -79,6 +79,7 @@ def _requests_at(run: RunRecords, replica: int, rounds: RoundRecords | None) -> 
         admitted=requests.resumed,
         first_token=first,
         output_tokens=requests.output_tokens - 1,
+        cached_tokens=np.zeros_like(requests.cached_tokens),
         **alone,
     )
     return _chosen(moved, decoded), decoded

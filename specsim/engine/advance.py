@@ -19,6 +19,7 @@ from specsim.engine.log import Log, has_room, write_step
 from specsim.engine.scheduler import admit_decodes, look_up, schedule
 from specsim.engine.state import (
     BETWEEN,
+    BLOCKS_MOVED,
     CHOSEN,
     CHUNKS,
     DECODES,
@@ -45,7 +46,9 @@ from specsim.engine.state import (
 from specsim.engine.work import fill_work
 from specsim.kernels import kernel
 from specsim.policies.form import OUTSIDE, PolicyForm
+from specsim.records import PARTS
 
+COMMUNICATION = PARTS.index("communication")
 IDLE, AT_HORIZON, LOG_FULL, CHOOSE, PRICE, VERIFY, TABLES_SHORT, STUCK = range(8)
 """Why ``advance`` returned: nothing is left to do; it is not yet time; rows have to be taken away; draft lengths,
 seconds or verified tokens are to come from outside; the cost tables have too few rows; a request that fits nowhere."""
@@ -140,6 +143,7 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
             price_step(serving.costs, passes, len(passes), count[LOOKUPS], AS_CAPTURED, replica.parts)
             count[PHASE] = PRICED
         elif phase == PRICED:
+            replica.parts[COMMUNICATION] += count[BLOCKS_MOVED] * serving.limits.seconds_per_block
             seconds = 0.0
             for part in range(len(replica.parts)):
                 seconds += replica.parts[part]

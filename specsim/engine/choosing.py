@@ -53,7 +53,7 @@ def choose(
             seconds[num_draft] = _step_seconds(replica, requests, limits, drafter, costs, num_draft)
             if seconds[num_draft] < 0.0:
                 return False
-        wanted[:] = choose_by_goodput(policy, replica.memory, seconds)
+        wanted[:] = choose_by_goodput(policy, replica.memory, seconds, limits.share_at_least)
     else:
         wanted[:] = choose_by_table(policy, replica.memory, decoding, context_tokens)
     return True
@@ -100,14 +100,21 @@ def _draft_while_confident(replica: Replica, requests: Requests, rows: ChainRows
 def _step_seconds(
     replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm, costs: StepForm, num_draft: int
 ) -> float:
-    """Seconds of a step in which everybody who decodes drafts for so many positions; -1 if the tables are short."""
-    for b in range(replica.number[DECODES]):
-        replica.seats.num_draft[b] = num_draft
+    """Seconds of a step in which everybody who decodes drafts for so many positions; -1 if the tables are short.
+
+    Where drafts are looked up, as many as the shares say find so many.
+    """
+    decoding = replica.number[DECODES]
+    for b in range(decoding):
+        found = num_draft
+        while found > 0 and not b + 0.5 < limits.share_at_least[found - 1] * decoding:
+            found -= 1
+        replica.seats.num_draft[b] = found
     fill_work(replica, requests, limits, drafter)
     passes = replica.passes[: replica.number[PASSES]]
     if most_rows(passes) > costs.rows:
         return -1.0
-    lookups = replica.number[DECODES] if limits.looks_up and num_draft > 0 else 0
+    lookups = decoding if limits.looks_up and num_draft > 0 else 0
     price_step(costs, passes, len(passes), lookups, AS_CAPTURED, replica.parts)
     seconds = 0.0
     for part in range(len(replica.parts)):

@@ -27,7 +27,7 @@ def commit(replica: Replica, requests: Requests, limits: Limits, drafter: Drafte
     tokens = _commit_decodes(replica, requests, limits, drafter, log)
     tokens += _commit_chunks(replica, requests, log)
     log.counts[replica.number[STEPS], NUM_EMITTED] = tokens
-    _close_up(replica, requests, len(limits.num_nodes), key)
+    _close_up(replica, requests, limits, key)
 
 
 @kernel
@@ -93,17 +93,17 @@ def _commit_chunks(replica: Replica, requests: Requests, log: Log) -> int:
 
 
 @kernel
-def _close_up(replica: Replica, requests: Requests, longest: int, key: Words) -> None:
+def _close_up(replica: Replica, requests: Requests, limits: Limits, key: Words) -> None:
     """Those whose output is complete leave, and the others close up; their luck is drawn as far as it is needed."""
     count, kept, emitted, running = replica.number, 0, requests.emitted, replica.seats.running
     slot, first_position, num_positions = requests.slot, replica.seats.first_position, replica.lanes.shape[3]
-    output_tokens = requests.output_tokens
+    output_tokens, longest = requests.output_tokens, len(limits.num_nodes)
     count[FINISHED] = 0
     for place in range(count[RUNNING]):
         request = running[place]
         if emitted[request] == output_tokens[request]:
             requests.finish[request] = replica.time[NOW]
-            vacate(replica, requests, request)
+            vacate(replica, requests, limits, request)
             replica.seats.finished[count[FINISHED]] = request
             count[FINISHED] += 1
             continue

@@ -24,7 +24,6 @@ from specsim.records import RequestRecords, RunRecords
 from specsim.rng import stream
 from specsim.schema.fleet import Router as StatedRouter
 from specsim.workload.lengths import Lengths
-from specsim.workload.trace import Prefixes
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,6 @@ class FleetSetup:
         decode: where those compute prompts alone, how each replica serves that decodes; else empty.
         decode_router: which of these it is.
         link: between the two.
-        prefixes: of the requests' prompts, where they are known.
     """
 
     entry: tuple[Setup, ...]
@@ -60,7 +58,6 @@ class FleetSetup:
     decode: tuple[Setup, ...] = ()
     decode_router: StatedRouter | None = None
     link: Link | None = None
-    prefixes: Prefixes | None = None
 
 
 def fleet_closed_loop(setup: FleetSetup, lengths: Lengths, concurrency: int, think: Floats) -> RunRecords:
@@ -89,7 +86,9 @@ class Fleet:
         number, first = len(lengths.prompt), setup.entry[0]
         self._setup, self._think, self._lengths = setup, think, lengths
         self.requests = requests_of(first, lengths)
-        setups = (*setup.entry, *(replace(decoding, decode_only=True) for decoding in setup.decode))
+        # a cache that was sent is a request's own there
+        decode = (replace(decoding, decode_only=True, prefix_caching=False) for decoding in setup.decode)
+        setups = (*setup.entry, *decode)
         self.servers = [Server(how, lengths, np.zeros(0), self.requests) for how in setups]
         self._entry, self._decode = self.servers[: len(setup.entry)], self.servers[len(setup.entry) :]
         self._router = self._router_of(setup.router, setup.entry)
@@ -98,7 +97,7 @@ class Fleet:
         self._coming: list[float] = []
         self._num_sent = self._num_arrived = 0
         self._replica, self._sender = np.zeros(number, np.int64), np.zeros(number, np.int64)
-        self._arrival, self._admitted = np.full(number, np.nan), np.full(number, np.nan)
+        self._before = self.requests.copy()  # of those whose cache was sent, what the replica that sent it left
         self._order = list(range(len(self.servers)))  # in which they are advanced, which makes no difference
         if setup.decode:
             self.requests.output_tokens[:] = 1  # until the prompt is complete
@@ -106,8 +105,7 @@ class Fleet:
     def _router_of(self, stated: StatedRouter, setups: Sequence[Setup]) -> Router:
         purpose = "router" if setups is self._setup.entry else "decode router"
         uniforms = stream(setups[0].seed, purpose, setups[0].replication).random(len(self._lengths.prompt))
-        pools = [how.kv_tokens for how in setups]
-        return new_router(stated, uniforms, self._lengths.prompt, self._setup.prefixes, pools)
+        return new_router(stated, uniforms, self._lengths, [how.kv_tokens for how in setups])
 
     def run(self, arrivals: Floats) -> RunRecords:
         """Serve all requests.
@@ -181,7 +179,7 @@ class Fleet:
         ends = begins + link.prompt_bytes[sender](int(requests.prompt_tokens[request])) / link.bandwidth
         self._links_free[sender] = self._links_free[receiver] = ends
         self._replica[request] = receiver
-        self._arrival[request], self._admitted[request] = requests.arrival[request], requests.admitted[request]
+        self._before[request] = requests[request]
         requests.output_tokens[request] = self._lengths.output[request]
         requests.finish[request] = requests.admitted[request] = math.nan
         self._decode[chosen].accept(request, ends + link.latency)
@@ -197,8 +195,9 @@ class Fleet:
         moved: Ints = self._replica != self._sender
         return replace(
             served,
-            arrival=np.where(moved, self._arrival, served.arrival),
-            admitted=np.where(moved, self._admitted, served.admitted),
+            arrival=np.where(moved, self._before.arrival, served.arrival),
+            admitted=np.where(moved, self._before.admitted, served.admitted),
+            cached_tokens=np.where(moved, self._before.cached, served.cached_tokens),
             prefill_replica=self._sender,
             transferred=np.where(moved, served.arrival, np.nan),
             resumed=np.where(moved, served.admitted, np.nan),

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from specsim.engine.segments import Segments
 from specsim.engine.state import Floats, Ints
+
+FOR_CHUNK, FOR_CONTEXT, FOR_ALL = range(3)
+"""Blocks that must be free to admit a request: for its next chunk, for all its tokens so far, or for all it can ever
+have, which it then holds from the beginning."""
 
 
 class Limits(NamedTuple):
@@ -14,6 +19,14 @@ class Limits(NamedTuple):
         max_num_seqs: most requests in service.
         max_num_batched_tokens: most tokens in a step.
         num_blocks: KV blocks of the device.
+        block_size: tokens in a block.
+        admission: see FOR_CHUNK and the following.
+        host_blocks: KV blocks that the host has room for, of requests that lost their place; the others compute anew.
+        seconds_per_block: that a block takes between host and device.
+        caches_prefixes: whether blocks are kept and shared.
+        drops_last: whether the last block found in the cache is computed again, for the hidden states that a drafter
+            takes in.
+        segments: what prompts begin with.
         blocks_of: blocks that a request of 0, 1, .. tokens holds, the drafter's cache included.
         chunked_prefill: whether a prompt may be computed in parts; otherwise it waits until a step holds it whole.
         prefill_first: prompts are computed in steps of their own, before anything is decoded; otherwise requests in
@@ -28,6 +41,13 @@ class Limits(NamedTuple):
     max_num_seqs: int
     max_num_batched_tokens: int
     num_blocks: int
+    block_size: int
+    admission: int
+    host_blocks: int
+    seconds_per_block: float
+    caches_prefixes: bool
+    drops_last: bool
+    segments: Segments
     blocks_of: Ints
     chunked_prefill: bool
     prefill_first: bool

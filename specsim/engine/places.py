@@ -4,25 +4,48 @@ from __future__ import annotations
 
 import numpy as np
 
-from specsim.engine.limits import Limits
+from specsim.engine.cache import found_blocks, hold, make_room, release
+from specsim.engine.limits import FOR_ALL, FOR_CONTEXT, Limits
 from specsim.engine.line import leave, rejoin
-from specsim.engine.state import BLOCKS_IN_USE, FREE_SLOTS, NOW, RUNNING, Replica, Requests, Words
+from specsim.engine.state import (
+    BLOCKS_IN_USE,
+    BLOCKS_MOVED,
+    BLOCKS_ON_HOST,
+    BLOCKS_UNUSED,
+    FREE_SLOTS,
+    NOW,
+    RUNNING,
+    Replica,
+    Requests,
+    Words,
+)
 from specsim.kernels import kernel
 from specsim.luck import BY_POSITION, BY_ROUND, draw_luck
 
 
 @kernel
-def admit(replica: Replica, requests: Requests, limits: Limits, key: Words, request: int, tokens: int) -> bool:
-    """Move the first of a line into service, behind all of its priority or an earlier one, if its blocks are there.
+def admit(
+    replica: Replica, requests: Requests, limits: Limits, key: Words, request: int, found: int, tokens: int
+) -> bool:
+    """Move the first of a line into service, behind all of its priority or an earlier one, if blocks are free for it.
 
     Args:
         replica, requests, limits, key: as for ``scheduler.schedule``.
         request: who.
+        found: its tokens that are in the cache.
         tokens: that it is to hold at first.
     """
-    count, place = replica.number, replica.number[RUNNING]
-    blocks = limits.blocks_of[tokens]
-    if count[BLOCKS_IN_USE] + blocks > limits.num_blocks:
+    count, place, known = replica.number, replica.number[RUNNING], requests.prompt_tokens[request]
+    if limits.admission == FOR_ALL:
+        tokens = known + requests.output_tokens[request] + limits.num_nodes[-1]
+    known += requests.emitted[request]
+    free, needed = limits.num_blocks - count[BLOCKS_IN_USE], limits.blocks_of[tokens]
+    if limits.admission == FOR_CONTEXT:
+        needed = max(limits.blocks_of[known], needed)
+    if limits.caches_prefixes:
+        blocks, used = found_blocks(replica, requests, limits, request)
+        needed, free = max(needed, blocks), free + used
+    if needed > free:
         return False
     leave(replica, requests, request)
     while place > 0 and requests.priority[replica.seats.running[place - 1]] > requests.priority[request]:
@@ -32,13 +55,30 @@ def admit(replica: Replica, requests: Requests, limits: Limits, key: Words, requ
     count[RUNNING] += 1
     count[FREE_SLOTS] -= 1
     requests.slot[request] = replica.seats.free_slots[count[FREE_SLOTS]]
-    requests.blocks[request] = blocks
-    count[BLOCKS_IN_USE] += blocks
-    requests.catch_up[request] = 1
+    replica.seats.wanted[requests.slot[request]] = 0
+    if limits.caches_prefixes:
+        hold(replica, requests, limits, request)
+    take_blocks(replica, requests, limits, request, max(limits.blocks_of[tokens] - requests.blocks[request], 0))
     if np.isnan(requests.admitted[request]):
-        requests.admitted[request] = replica.time[NOW]
+        requests.admitted[request], requests.cached[request] = replica.time[NOW], found
+    requests.left[request] -= found
+    if requests.on_host[request] > 0:  # the drafter's cache comes back as well
+        count[BLOCKS_MOVED] += requests.on_host[request]
+        count[BLOCKS_ON_HOST] -= requests.on_host[request]
+        requests.on_host[request] = 0
+    else:
+        requests.catch_up[request] = 1
     look_ahead(replica, requests, key, request)
     return True
+
+
+@kernel
+def take_blocks(replica: Replica, requests: Requests, limits: Limits, request: int, blocks: int) -> None:
+    """Give a request so many blocks more, which have to be free, or kept of text that nobody uses."""
+    requests.blocks[request] += blocks
+    replica.number[BLOCKS_IN_USE] += blocks
+    if replica.number[BLOCKS_UNUSED] > 0:
+        make_room(replica, limits)
 
 
 @kernel
@@ -52,23 +92,35 @@ def look_ahead(replica: Replica, requests: Requests, key: Words, request: int) -
 
 
 @kernel
-def vacate(replica: Replica, requests: Requests, request: int) -> None:
+def vacate(replica: Replica, requests: Requests, limits: Limits, request: int) -> None:
     """Give back a request's slot and blocks; its place in ``running`` is the caller's to close."""
     count = replica.number
     replica.seats.free_slots[count[FREE_SLOTS]] = requests.slot[request]
     count[FREE_SLOTS] += 1
     requests.slot[request] = -1
-    count[BLOCKS_IN_USE] -= requests.blocks[request]
+    if limits.caches_prefixes:
+        release(replica, requests, limits, request)
+    else:
+        count[BLOCKS_IN_USE] -= requests.blocks[request]
     requests.blocks[request] = 0
 
 
 @kernel
-def preempt_last(replica: Replica, requests: Requests) -> int:
-    """Send the last of those in service back to the front of its line, its cache lost; returns who it was."""
-    replica.number[RUNNING] -= 1
-    request = replica.seats.running[replica.number[RUNNING]]
-    vacate(replica, requests, request)
+def preempt_last(replica: Replica, requests: Requests, limits: Limits) -> int:
+    """Send the last of those in service back to the front of its line; returns who it was.
+
+    Its cache moves to the host if that has room, and is lost otherwise.
+    """
+    count = replica.number
+    count[RUNNING] -= 1
+    request = replica.seats.running[count[RUNNING]]
+    if count[BLOCKS_ON_HOST] + requests.blocks[request] <= limits.host_blocks:
+        requests.on_host[request] = requests.blocks[request]
+        count[BLOCKS_ON_HOST] += requests.blocks[request]
+        count[BLOCKS_MOVED] += requests.blocks[request]
+    else:
+        requests.left[request] = requests.prompt_tokens[request] + requests.emitted[request]
+    vacate(replica, requests, limits, request)
     requests.preempted[request] += 1
-    requests.left[request] = requests.prompt_tokens[request] + requests.emitted[request]
     rejoin(replica, requests, request)
     return int(request)

@@ -81,4 +81,5 @@ def request_records(requests: Requests) -> RequestRecords:
         prompt_tokens=requests.prompt_tokens.copy(),
         output_tokens=requests.output_tokens.copy(),
         preemptions=requests.preempted.copy(),
+        cached_tokens=requests.cached.copy(),
     )

@@ -11,10 +11,12 @@ from typing import Protocol
 
 import numpy as np
 
-from specsim.engine.state import Floats, Ints
+from specsim.engine.segments import segments_of
+from specsim.engine.state import Floats
 from specsim.schema.fleet import KVAware, LeastLoaded, PrefixAware, Random, RoundRobin
 from specsim.schema.fleet import Router as StatedRouter
-from specsim.workload.trace import Prefixes
+from specsim.workload.lengths import Lengths
+from specsim.workload.prefixes import Prefixes
 
 
 class Seen(Protocol):
@@ -42,16 +44,13 @@ class Router(Protocol):
         """The number of the replica that a request is sent to."""
 
 
-def new_router(
-    stated: StatedRouter, uniforms: Floats, prompt_tokens: Ints, prefixes: Prefixes | None, pools: Sequence[int]
-) -> Router:
+def new_router(stated: StatedRouter, uniforms: Floats, lengths: Lengths, pools: Sequence[int]) -> Router:
     """A router that has sent nothing yet.
 
     Args:
         stated: its rule.
         uniforms: decide for each request, where chance does [N].
-        prompt_tokens: of the requests [N].
-        prefixes: of their prompts.
+        lengths: of the requests, and what their prompts begin with.
         pools: sizes of the replicas' KV pools [tokens].
     """
     match stated:
@@ -64,9 +63,9 @@ def new_router(
         case KVAware():
             return ByCache()
         case PrefixAware():
-            if prefixes is None:
+            if lengths.prefixes is None:
                 raise ValueError("a router by prefixes needs those of the prompts")
-            return ByPrefix(stated, prefixes, prompt_tokens, pools)
+            return ByPrefix(stated, lengths.prefixes, lengths.prompt.tolist(), pools)
 
 
 class TakingTurns:
@@ -125,44 +124,59 @@ class ByPrefix:
 
     looks = True
 
-    def __init__(self, stated: PrefixAware, prefixes: Prefixes, prompt_tokens: Ints, pools: Sequence[int]) -> None:
-        self._stated, self._prefixes, self._prompt_tokens = stated, prefixes, prompt_tokens
-        self._most = [max(pool // prefixes.block_tokens, 1) for pool in pools]
-        self._sent: list[dict[int, None]] = [{} for _ in pools]  # blocks, the one sent last at the end
+    def __init__(self, stated: PrefixAware, prefixes: Prefixes, prompt_tokens: list[int], pools: Sequence[int]) -> None:
+        self._stated, self._prompt_tokens = stated, prompt_tokens
+        self._segments = segments_of(prefixes, block_size=1)
+        self._sent = [_Text(pool) for pool in pools]
 
     def choose(self, request: int, replicas: Sequence[Seen]) -> int:
         """See ``Router``."""
-        first, beyond = self._prefixes.starts[request : request + 2]
-        blocks: list[int] = self._prefixes.ids[first:beyond].tolist()
         loads = [replica.num_requests for replica in replicas]
-        most, least = max(loads), min(loads)
+        most, least, parts = max(loads), min(loads), self._parts(request)
         if most - least > self._stated.balance_abs_threshold and most > self._stated.balance_rel_threshold * least:
             chosen = _first_least(loads)
         else:
-            chosen = self._by_prefix(request, blocks)
-        self._remember(chosen, blocks)
+            chosen = self._by_prefix(request, parts)
+        self._sent[chosen].add(parts)
         return chosen
 
-    def _by_prefix(self, request: int, blocks: Sequence[int]) -> int:
-        tokens = int(self._prompt_tokens[request])
-        held = [self._held(replica, blocks, tokens) for replica in range(len(self._sent))]
-        if max(held) > self._stated.cache_threshold * tokens:
-            return held.index(max(held))
-        return _first_least([len(sent) for sent in self._sent])
+    def _by_prefix(self, request: int, parts: dict[int, int]) -> int:
+        known = [text.known(parts) for text in self._sent]
+        if max(known) > self._stated.cache_threshold * self._prompt_tokens[request]:
+            return known.index(max(known))
+        return _first_least([text.tokens for text in self._sent])
 
-    def _held(self, replica: int, blocks: Sequence[int], tokens: int) -> int:
-        """Tokens from the beginning of a prompt that a replica was sent before."""
-        sent = self._sent[replica]
-        known = next((place for place, block in enumerate(blocks) if block not in sent), len(blocks))
-        return min(known * self._prefixes.block_tokens, tokens)
+    def _parts(self, request: int) -> dict[int, int]:
+        """The parts of a prompt from its beginning, and how long each is; the last is its own."""
+        segments = self._segments
+        places = slice(*segments.starts[request : request + 2])
+        ends = [*segments.end[places].tolist(), self._prompt_tokens[request]]
+        nodes = [*segments.node[places].tolist(), segments.num_nodes + request]
+        return {node: end - before for node, before, end in zip(nodes, [0, *ends], ends, strict=False)}
 
-    def _remember(self, replica: int, blocks: Sequence[int]) -> None:
-        sent = self._sent[replica]
-        for block in reversed(blocks):  # a block is forgotten before those that it follows
-            sent.pop(block, None)
-            sent[block] = None
-        while len(sent) > self._most[replica]:
-            del sent[next(iter(sent))]
+
+class _Text:
+    """What a replica was sent, as far as its KV pool can hold it: parts of prompts, the one sent last at the end."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._parts, self.tokens = most, dict[int, int](), 0
+
+    def known(self, parts: dict[int, int]) -> int:
+        """Tokens from the beginning of a prompt that were sent before."""
+        tokens = 0
+        for part, size in parts.items():
+            if part not in self._parts:
+                break
+            tokens += size
+        return tokens
+
+    def add(self, parts: dict[int, int]) -> None:
+        """A prompt is sent; a part is forgotten before those that it follows."""
+        for part, size in reversed(parts.items()):
+            self.tokens += size - self._parts.pop(part, 0)
+            self._parts[part] = size
+        while self.tokens > self._most:
+            self.tokens -= self._parts.pop(next(iter(self._parts)))
 
 
 def _first_least(values: Sequence[float]) -> int:

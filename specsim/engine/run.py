@@ -13,6 +13,7 @@ from specsim.drafting.passes import most_passes
 from specsim.drafting.shape import chain
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY
+from specsim.engine.cache import new_cache
 from specsim.engine.compiled import advance_function, settled
 from specsim.engine.line import foremost
 from specsim.engine.log import new_log
@@ -139,6 +140,7 @@ class Server:
             columns=(max(shape.width, 1), by_round),
             longest=shape.num_levels,
             memory=np.zeros(1) if callable(setup.policy) else first_memory(setup.policy),
+            cache=new_cache(self._serving.limits.segments.num_nodes + number if setup.prefix_caching else 0),
         )
         rounds = max(LOG_ROUNDS, num_slots)
         self._log = new_log(LOG_STEPS, rounds, shape.num_levels, keep_rounds=setup.keep_rounds)

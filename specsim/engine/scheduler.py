@@ -2,15 +2,27 @@
 
 As vLLM's scheduler does it: there are no phases; requests in service come first, in order, then those in line. A
 request that decodes takes 1 + K tokens of the budget, and loses drafts before it is left out. Where the blocks run out,
-the last request in service goes back to the line and computes all its tokens again later.
+the last request in service goes back to the line; its cache moves to the host, or it computes its tokens again later.
 """
 
 from __future__ import annotations
 
+from specsim.engine.cache import find, publish
 from specsim.engine.limits import Limits
 from specsim.engine.line import foremost
-from specsim.engine.places import admit, preempt_last
-from specsim.engine.state import BLOCKS_IN_USE, CHUNKS, DECODES, LOOKUPS, RUNNING, Floats, Replica, Requests, Words
+from specsim.engine.places import admit, preempt_last, take_blocks
+from specsim.engine.state import (
+    BLOCKS_IN_USE,
+    BLOCKS_MOVED,
+    CHUNKS,
+    DECODES,
+    LOOKUPS,
+    RUNNING,
+    Floats,
+    Replica,
+    Requests,
+    Words,
+)
 from specsim.kernels import kernel
 from specsim.luck import LANE_FOUND
 
@@ -19,7 +31,7 @@ from specsim.luck import LANE_FOUND
 def schedule(replica: Replica, requests: Requests, limits: Limits, key: Words) -> None:
     """Fill the decodes and chunks of the replica's next step."""
     count, budget = replica.number, limits.max_num_batched_tokens
-    count[DECODES], count[CHUNKS] = 0, 0
+    count[DECODES], count[CHUNKS], count[BLOCKS_MOVED] = 0, 0, 0
     if limits.prefill_first:
         budget, lost = _serve_running(replica, requests, limits, budget, True, False)
         if not lost and not limits.decode_only:  # there, who may come in has come in already
@@ -63,13 +75,13 @@ def _serve_running(
         more = max(blocks_of[held] - all_blocks[request], 0)
         while tokens > 0 and count[BLOCKS_IN_USE] + more > limits.num_blocks:
             lost = True
-            if preempt_last(replica, requests) == request:
+            if preempt_last(replica, requests, limits) == request:
                 tokens = 0
         if tokens > 0:
-            all_blocks[request] += more
-            count[BLOCKS_IN_USE] += more
+            take_blocks(replica, requests, limits, request, more)
             budget -= tokens
             if left > 0:
+                publish(replica, requests, limits, request, held)
                 chunks[count[CHUNKS]], sizes[count[CHUNKS]] = request, tokens
                 count[CHUNKS] += 1
             else:
@@ -92,12 +104,23 @@ def _admit_prompts(replica: Replica, requests: Requests, limits: Limits, key: Wo
         request = foremost(replica)
         if request < 0:
             break
-        tokens = chunk_tokens(requests.left[request], budget, limits.chunked_prefill)
-        if tokens == 0 or not admit(replica, requests, limits, key, request, tokens):
+        known, found = requests.prompt_tokens[request] + requests.emitted[request], 0
+        if limits.caches_prefixes:
+            found = find(replica, requests, limits, request)
+        left = requests.left[request] - found
+        tokens = chunk_tokens(left, budget, limits.chunked_prefill) if left > 0 else 1
+        held = known - left + tokens if left > 0 else known
+        if tokens == 0 or not admit(replica, requests, limits, key, request, found, held):
             break
-        replica.seats.chunks[count[CHUNKS]], replica.seats.chunk_tokens[count[CHUNKS]] = request, tokens
-        count[CHUNKS] += 1
-        budget -= tokens
+        if left > 0:
+            replica.seats.chunks[count[CHUNKS]], replica.seats.chunk_tokens[count[CHUNKS]] = request, tokens
+            count[CHUNKS] += 1
+            budget -= tokens
+            publish(replica, requests, limits, request, held)
+        elif not limits.prefill_first:  # back from the host: it decodes at once, without drafts
+            replica.seats.decodes[count[DECODES]], replica.seats.num_draft[count[DECODES]] = request, 0
+            count[DECODES] += 1
+            budget -= tokens
     return budget
 
 
@@ -113,7 +136,7 @@ def admit_decodes(replica: Replica, requests: Requests, limits: Limits, key: Wor
         if request < 0:
             break
         tokens = requests.prompt_tokens[request] + requests.emitted[request] + limits.num_nodes[-1]
-        if not admit(replica, requests, limits, key, request, tokens):
+        if not admit(replica, requests, limits, key, request, 0, tokens):
             break
 
 

@@ -17,16 +17,18 @@ from specsim.drafting.shape import DraftShape
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import Serving
 from specsim.engine.chains import BLOCK_RULE, GREEDY_RULE, TOKEN_RULE, TREE_RULE
-from specsim.engine.limits import Limits
+from specsim.engine.limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, Limits
+from specsim.engine.segments import no_segments, segments_of
 from specsim.engine.state import Floats, Ints
 from specsim.luck import luck_key
 from specsim.policies.form import OUTSIDE, policy_form
 from specsim.policies.observation import Observation
 from specsim.schema.policy import GoodputPolicy, Policy, StaticPolicy
-from specsim.schema.speculation import ModelDrafter
+from specsim.schema.speculation import BlockParallelHead, EagleHead, ModelDrafter, MTPLayers
 from specsim.workload.lengths import Lengths
 
 PolicyFunction = Callable[[Observation, Any], tuple[Ints, Any]]
+ADMISSIONS = {"first_chunk": FOR_CHUNK, "context": FOR_CONTEXT, "whole_request": FOR_ALL}
 RULES = {"token": TOKEN_RULE, "block": BLOCK_RULE, "greedy": GREEDY_RULE, "tree": TREE_RULE}
 
 
@@ -50,6 +52,10 @@ class Setup:
         domains: likewise, of requests of domain 1, 2, ..; chains only.
         rule: which verifier runs.
         seed, replication: name the run's luck.
+        admission: what blocks must be free for to admit a request, see ``engine.limits``.
+        host_tokens: KV tokens that the host has room for; without, whoever loses their place computes anew.
+        seconds_per_token: that a token's KV takes between host and device.
+        prefix_caching: whether KV blocks are kept and shared; then every token is kept whole.
         pool_tokens: tokens of a request, drafts included → what it takes from the KV pool.
         chunked_prefill, prefill_first: see ``Limits``.
         keep_rounds: whether every round is recorded; of a long run only their tally fits.
@@ -71,6 +77,10 @@ class Setup:
     block_size: int = 16
     hands_on_all: bool = False
     share_at_least: Floats | None = None
+    admission: Literal["first_chunk", "context", "whole_request"] = "context"
+    host_tokens: int = 0
+    seconds_per_token: float = 0.0
+    prefix_caching: bool = False
     pool_tokens: Callable[[int], int] = int  # every token is kept whole
     chunked_prefill: bool = True
     prefill_first: bool = False
@@ -95,7 +105,7 @@ def serving_of(setup: Setup, lengths: Lengths, think: Floats, rows: int) -> Serv
         policy = policy_form(setup.policy, setup.max_num_seqs)
     source = setup.source if isinstance(setup.source, PositionAcceptance) else NO_CHAINS
     return Serving(
-        limits=_limits(setup, int((lengths.prompt + lengths.output).max())),
+        limits=_limits(setup, lengths),
         drafter=drafter_form(setup.drafter, setup.shape, hands_on_all=setup.hands_on_all),
         rows=joined([part.rows for part in (source, *setup.domains)]),
         rule=RULES[setup.rule],
@@ -115,15 +125,25 @@ def cost_form(cost: Pricing, rows: int) -> StepForm:
     return cost.form(rows) if isinstance(cost, StepCost) else empty_step()
 
 
-def _limits(setup: Setup, longest: int) -> Limits:
+def _limits(setup: Setup, lengths: Lengths) -> Limits:
+    longest = int((lengths.prompt + lengths.output).max())
     tokens = np.arange(longest + setup.shape.max_nodes + 1)
     if setup.pool_tokens is not int:
         tokens = np.array([setup.pool_tokens(n) for n in tokens.tolist()])
-    share = setup.share_at_least
+    share, segments = setup.share_at_least, no_segments(len(lengths.prompt))
+    if setup.prefix_caching and lengths.prefixes is not None:
+        segments = segments_of(lengths.prefixes, setup.block_size)
     return Limits(
         max_num_seqs=setup.max_num_seqs,
         max_num_batched_tokens=setup.max_num_batched_tokens,
         num_blocks=setup.kv_tokens // setup.block_size,
+        block_size=setup.block_size,
+        admission=ADMISSIONS[setup.admission],
+        host_blocks=setup.host_tokens // setup.block_size,
+        seconds_per_block=setup.seconds_per_token * setup.block_size,
+        caches_prefixes=setup.prefix_caching,
+        drops_last=isinstance(setup.drafter, EagleHead | MTPLayers | BlockParallelHead),
+        segments=segments,
         blocks_of=-(-tokens // setup.block_size),
         chunked_prefill=setup.chunked_prefill,
         prefill_first=setup.prefill_first,

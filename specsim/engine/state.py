@@ -27,8 +27,10 @@ RUNNING, WAITING, FREE_SLOTS, BLOCKS_IN_USE = 0, 1, 2, 3  # who is where
 SENT, RECEIVED = 4, 5  # arrivals that are known, and those of them that have arrived
 PHASE, DECODES, CHUNKS, PASSES, LOOKUPS, FINISHED = 6, 7, 8, 9, 10, 11  # of the step
 STEPS, ROUNDS = 12, 13  # rows in the log
-WAITING_TOKENS = 14  # that those who wait have, prompt and output
-NUM_COUNTS = 15
+BLOCKS_UNUSED = 14  # cached, and of nobody in service
+BLOCKS_ON_HOST, BLOCKS_MOVED = 15, 16  # swapped out; to or from the host in this step
+WAITING_TOKENS = 17  # that those who wait have, prompt and output
+NUM_COUNTS = 18
 """Places in ``Replica.number``."""
 
 BETWEEN, CHOSEN, SCHEDULED, PRICED, IN_FLIGHT, VERIFIED = range(6)
@@ -48,6 +50,9 @@ class Requests(np.recarray[Any, Any]):
         emitted: output tokens so far.
         left: tokens to compute before the next token can be drawn by decoding; 0 in a request that decodes.
         blocks: KV blocks held.
+        on_host: KV blocks swapped out.
+        segments: of its prompt's chain, from the beginning, those whose blocks it holds, or last held.
+        cached: tokens found in the cache when it was first admitted.
         slot: place in tables of what is in service; -1 for none.
         catch_up: tokens that the drafter has not computed.
         draft_length: its own, where the policy keeps one.
@@ -67,6 +72,9 @@ class Requests(np.recarray[Any, Any]):
     emitted: Ints
     left: Ints
     blocks: Ints
+    on_host: Ints
+    segments: Ints
+    cached: Ints
     slot: Ints
     catch_up: Ints
     draft_length: Ints
@@ -113,6 +121,23 @@ class Sent(np.recarray[Any, Any]):
 
     at: Floats
     request: Ints
+
+
+class Cache(NamedTuple):
+    """What is kept of text, in nodes: segments that prompts share, then each request's own (see ``engine.cache``).
+
+    Attributes:
+        users: requests in service that hold it [nodes].
+        size: blocks kept of it [nodes].
+        newer, older: its neighbours in the list of what nobody uses, by when it was given back; -1 for none [nodes].
+        ends: the list's oldest and newest; -1 for none [2].
+    """
+
+    users: Ints
+    size: Ints
+    newer: Ints
+    older: Ints
+    ends: Ints
 
 
 class Scratch(NamedTuple):
@@ -170,6 +195,7 @@ class Replica(NamedTuple):
         seats: who is in service.
         lines: who waits.
         sent: who comes.
+        cache: what is kept of text; without nodes unless prefixes are cached.
         passes: of the step, the target's pass and then the drafter's, as rows of ``forward.Pass`` [longest draft + 1].
         parts: of the step, seconds by part.
         memory: what the policy remembers, see ``policies.form``.
@@ -183,6 +209,7 @@ class Replica(NamedTuple):
     seats: Seats
     lines: Lines
     sent: Sent
+    cache: Cache
     passes: Ints
     parts: Floats
     memory: Floats
@@ -211,6 +238,7 @@ def new_replica(
     columns: tuple[int, int],
     longest: int,
     memory: Floats,
+    cache: Cache,
 ) -> Replica:
     """An idle replica at time 0 with room for so many requests.
 
@@ -223,6 +251,7 @@ def new_replica(
         columns: uniforms for each output position, and for each start of a round.
         longest: the longest draft.
         memory: what its policy remembers at first.
+        cache: an empty one.
     """
     number, seats = np.zeros(NUM_COUNTS, np.int64), _records(Seats, num_slots)
     number[FREE_SLOTS], seats.free_slots[:] = num_slots, np.arange(num_slots)[::-1]
@@ -234,6 +263,7 @@ def new_replica(
         seats=seats,
         lines=lines,
         sent=sent,
+        cache=cache,
         passes=np.zeros((num_passes, NUM_SUMS), np.int64),
         parts=np.zeros(len(PARTS)),
         memory=memory,

@@ -29,19 +29,20 @@ def choose_by_table(policy: PolicyForm, memory: Floats, decoding: int, context_t
 
 
 @kernel
-def choose_by_goodput(policy: PolicyForm, memory: Floats, seconds: Floats) -> int:
+def choose_by_goodput(policy: PolicyForm, memory: Floats, seconds: Floats, share_at_least: Floats) -> int:
     """The draft length with the most expected tokens per second.
 
     Args:
         policy: which.
         memory: acceptance seen so far.
         seconds: of a step that verifies drafts of 0, 1, .. K tokens [K+1].
+        share_at_least: of drafts, those of at least 1, 2, .. K tokens where so many are asked for [K].
     """
     best, most, tokens, reached = 0, 0.0, 1.0, 1.0
     for num_draft in range(policy.longest + 1):
         if num_draft > 0:
             reached *= memory[TRIED + policy.longest + num_draft - 1] / memory[TRIED + num_draft - 1]
-            tokens += reached
+            tokens += reached * share_at_least[num_draft - 1]
         goodput = tokens / seconds[num_draft]
         if goodput > most:
             best, most = num_draft, goodput

@@ -14,9 +14,9 @@ from specsim.schema.policy import (
     OraclePolicy,
     PerRequestPolicy,
     Policy,
-    SchedulePolicy,
     StaticPolicy,
 )
+from specsim.schema.schedule import SchedulePolicy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -83,9 +83,9 @@ def policy_form(policy: Policy, max_num_seqs: int) -> PolicyForm:
 
 def _schedule(policy: SchedulePolicy, max_num_seqs: int) -> tuple[Ints, Ints]:
     """Where contexts begin that have another row, and the rows."""
-    edges = sorted({row.context[0] for row in policy.table} - {0})
+    edges = sorted({row.context[0] for row in policy.rows} - {0})
     table = np.zeros((len(edges) + 1, max_num_seqs + 1), np.int64)
-    for row in policy.table:
+    for row in policy.rows:
         first, last = row.batch
         end = max_num_seqs + 1 if last is None else last + 1
         table[np.searchsorted(edges, row.context[0], side="right"), first:end] = row.num_draft_tokens

@@ -37,8 +37,9 @@ def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     """The answer, and what it must be read with."""
     held = held_acceptance(scenario.speculation, result.num_draft_tokens)
     read_with = [*traffic_sentences(scenario.workload), *left_out_sentence(result.left_out)]
-    notes = [*saturation(scenario, result), *preemptions(scenario, result), *confidence(scenario)]
-    return [load_answer(scenario, result), *fleet_sentences(scenario, result), *notes, *read_with, *held]
+    notes = [*saturation(scenario, result), *preemptions(scenario, result), *reuse(scenario, result)]
+    told = [load_answer(scenario, result), *fleet_sentences(scenario, result), *notes, *confidence(scenario)]
+    return [*told, *read_with, *held]
 
 
 def load_answer(scenario: Scenario, result: LoadResult) -> str:
@@ -84,10 +85,22 @@ def preemptions(scenario: Scenario, result: LoadResult) -> list[str]:
     for k, run in result.records.items():
         lost = int(run.requests.preemptions.sum())
         if lost:
-            again = int(run.steps.num_prompt_tokens.sum() - run.requests.prompt_tokens.sum())
-            tokens = "" if scenario.workload.decode_only else f", and {again:,} tokens were computed again"
+            requests = run.requests
+            again = int(run.steps.num_prompt_tokens.sum() - (requests.prompt_tokens - requests.cached_tokens).sum())
+            tokens = f", and {again:,} tokens were computed again" if again > 0 else ""
             notes.append(f"{_with(scenario, k)} KV blocks ran out: {lost:,} times a request lost its place{tokens}.")
     return notes
+
+
+def reuse(scenario: Scenario, result: LoadResult) -> list[str]:
+    """How much of the prompts was found in the cache, by arm."""
+    if not scenario.deployment.prefix_caching:
+        return []
+    shares = [
+        f"{run.requests.cached_tokens.sum() / run.requests.prompt_tokens.sum():.1%} {_with(scenario, k).lower()}"
+        for k, run in result.records.items()
+    ]
+    return [f"Of the prompt tokens, the KV cache held {' and '.join(shares)}."]
 
 
 def confidence(scenario: Scenario) -> list[str]:

@@ -11,10 +11,10 @@ from specsim.schema.policy import (
     OffAbovePolicy,
     OraclePolicy,
     PerRequestPolicy,
-    SchedulePolicy,
     StaticPolicy,
 )
 from specsim.schema.scenario import Scenario
+from specsim.schema.schedule import SchedulePolicy
 
 Figure = tuple[int, float, float]
 """Line of a table, what was measured, and what is predicted."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from specsim.errors import Problem
 from specsim.schema import parallel_checks, quantisation_checks, speculation_checks
-from specsim.schema.architecture import Attention
+from specsim.schema.architecture import Attention, LinearAttention
 from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig
 from specsim.schema.scenario import Scenario
@@ -19,6 +19,7 @@ def within(scenario: Scenario) -> list[Problem]:
     return [
         *_load(scenario),
         *_classes(scenario),
+        *_kept_prefixes(scenario),
         *speculation_checks.contradictions(scenario.speculation),
         *_draft_lengths(scenario),
     ]
@@ -31,6 +32,7 @@ def contradictions(
     return [
         *parallel_checks.contradictions(scenario, device, target, drafter),
         *quantisation_checks.contradictions(scenario, device, target, drafter),
+        *_kept_whole(scenario, target),
         *(_head(scenario.speculation.drafter, target, drafter) if drafter else ()),
         *(_vocabularies(scenario.speculation.drafter, target, drafter) if drafter else ()),
     ]
@@ -62,6 +64,26 @@ def _classes(scenario: Scenario) -> Iterator[Problem]:
         if part.acceptance.vocabulary != speculation.acceptance.vocabulary:
             remedy = f"differs from speculation.acceptance.vocabulary; write {speculation.acceptance.vocabulary}"
             yield _problem(f"{path}.vocabulary", part.acceptance.vocabulary, remedy)
+
+
+def _kept_prefixes(scenario: Scenario) -> Iterator[Problem]:
+    """Where no prompt is computed, none is found either."""
+    if scenario.deployment.prefix_caching and scenario.workload.decode_only:
+        remedy = "with workload.decode_only all prompts are in the cache already; leave one of them out"
+        yield _problem("deployment.prefix_caching", True, remedy)
+
+
+def _kept_whole(scenario: Scenario, target: ModelConfig) -> Iterator[Problem]:
+    """Blocks can be shared where every layer keeps every token."""
+    mixers = [layer.mixer for layer, _ in target.layers]
+    if scenario.deployment.prefix_caching and any(
+        isinstance(mixer, LinearAttention) or getattr(mixer, "window", None) is not None for mixer in mixers
+    ):
+        remedy = (
+            "the target has layers that keep a window of tokens, or a state, and sharing those is not simulated; "
+            "leave it out"
+        )
+        yield _problem("deployment.prefix_caching", True, remedy)
 
 
 def _head(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:

@@ -108,6 +108,11 @@ class Engine(Sourced):
     out: running_first."""
     whole_prompts: Flag | None = None
     """Whether a prompt waits until a step can hold it whole, instead of being computed in chunks. Left out: no."""
+    admission: Literal["first_chunk", "context", "whole_request"] | None = None
+    """What KV blocks have to be free for before a waiting request comes into service: its next chunk alone, which lets
+    more in than there is room for (vLLM until March 2026); all tokens it has so far (vLLM since then); or all it can
+    ever have, which it then holds, so that nobody loses their place (TensorRT-LLM's GUARANTEED_NO_EVICT). Left out:
+    context."""
     block_size: Count | None = None
     """Tokens in a block of the KV cache. Left out: 16, as in vLLM."""
     memory_fraction: Annotated[Fraction, Field(gt=0)]

@@ -87,7 +87,8 @@ class PrefixAware(Input):
     """The replica that was sent the longest part of the prompt before, unless the load is out of balance.
 
     As SGLang's router (`cache_aware`) decides: out of balance, the replica with the fewest requests; where no replica
-    was sent enough of the prompt, the one that was sent the least text. Needs a replay of a trace with `hash_ids`.
+    was sent enough of the prompt, the one that was sent the least text. Needs prompts that begin alike: a
+    `workload.shared_prefix`, or the replay of a trace with `hash_ids`.
     """
 
     kind: Literal["prefix_aware"]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from specsim.schema.base import Count, Input, Number
+from specsim.schema.schedule import DraftLength, SchedulePolicy
 
-DraftLength = Annotated[int, Field(ge=0, le=64, strict=True)]
 LongestDraft = Annotated[int, Field(ge=1, le=64, strict=True)]
 
 
@@ -44,69 +42,6 @@ class OffAbovePolicy(Input):
                 f"{self.batch}"
             )
         return self
-
-
-class ScheduleRow(Input):
-    """A draft length for a range of batches, and of contexts where it depends on them."""
-
-    batch: tuple[Count, Count | None]
-    """The first and the last number of decoding requests that it holds for; null for no end."""
-    num_draft_tokens: DraftLength
-    context: tuple[Annotated[int, Field(ge=0, strict=True)], Count | None] = (0, None)
-    """The mean context of these requests that it holds for: from the first number of tokens on, below the second."""
-
-
-class SchedulePolicy(Input):
-    """A table of draft lengths by batch, and by context if wanted.
-
-    vLLM's num_speculative_tokens_per_batch_size is a list of [first, last, K]; TensorRT-LLM's draft_len_schedule maps
-    the last batch of a range to its K.
-    """
-
-    kind: Literal["schedule"]
-    table: Annotated[tuple[ScheduleRow, ...], Field(min_length=1)]
-
-    @property
-    def num_draft_tokens(self) -> int:
-        """The longest draft."""
-        return max(row.num_draft_tokens for row in self.table)
-
-    @model_validator(mode="after")
-    def _covers_every_batch_once(self) -> SchedulePolicy:
-        contexts = sorted({row.context for row in self.table}, key=lambda c: c[0])
-        problems = list(_gaps("context", contexts, first=0, step=0))
-        for context in contexts:
-            batches = sorted((row.batch for row in self.table if row.context == context), key=lambda b: b[0])
-            where = "batch" if len(contexts) == 1 else f"batch at context {list(context)}"
-            problems += _gaps(where, batches, first=1, step=1)
-        if problems:
-            raise ValueError("; ".join(problems))
-        return self
-
-
-def _gaps(name: str, ranges: Sequence[tuple[int, int | None]], *, first: int, step: int) -> list[str]:
-    """What keeps sorted ranges from covering every number from the first on once.
-
-    Args:
-        name: what the numbers are.
-        ranges: begin and end of each; None for no end.
-        first: the first number.
-        step: how far behind the end of a range the next begins: 1 where ends are included, 0 where they are not.
-    """
-    problems = []
-    if ranges[0][0] != first:
-        problems.append(f"{name}: the first range begins at {ranges[0][0]}; write {first}")
-    for (begin, end), (following, _) in pairwise(ranges):
-        if end is None or following < end + step:
-            problems.append(f"{name}: [{begin}, {'null' if end is None else end}] overlaps the range from {following}")
-        elif following > end + step:
-            problems.append(f"{name}: nothing is said from {end + step} to {following - 1}")
-    for begin, end in ranges:
-        if end is not None and end < begin + 1 - step:
-            problems.append(f"{name}: [{begin}, {end}] ends before it begins")
-    if ranges[-1][1] is not None:
-        problems.append(f"{name}: the last range ends at {ranges[-1][1]}; write null for its end")
-    return problems
 
 
 class GoodputPolicy(Input):

@@ -6,13 +6,22 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from specsim.schema.base import AscendingBatches, AscendingDraftLengths, Count, Flag, Input
+from specsim.schema.base import AscendingBatches, AscendingDraftLengths, Bandwidth, Bytes, Count, Flag, Input
 from specsim.schema.fleet import Fleet
 from specsim.schema.quantisation import Matrices, WeightFormat
 from specsim.schema.speculation import Speculation
 from specsim.schema.workload import SLO, Workload
 
 DRAFT_LENGTHS = (1, 2, 3, 4, 5)
+
+
+class Swap(Input):
+    """Host memory to which the KV cache of requests moves that lose their place (vLLM's V0, and KV offloading)."""
+
+    space: Bytes
+    """Host memory for each device; beyond it requests compute anew."""
+    bandwidth: Bandwidth
+    """Between each device and its host. Nothing else is computed while blocks move."""
 
 
 class Deployment(Input):
@@ -38,6 +47,11 @@ class Deployment(Input):
     """Which matrices `weight_format` is about: all of a layer's, or those of MLPs and experts alone."""
     kv_format: Literal["bf16", "fp8"] = "bf16"
     """Format of the KV cache, of the target's and the drafter's."""
+    prefix_caching: Flag = False
+    """True: KV blocks are kept after use, and prompts that begin alike share them, as far as the workload says that
+    prompts do: a trace's hash_ids, or `workload.shared_prefix`."""
+    swap: Swap | None = None
+    """Left out: a request that loses its place to others computes its tokens anew."""
     engine: str
     """Catalogue name or path of an engine profile."""
     ideal: Flag = False
@@ -45,6 +59,12 @@ class Deployment(Input):
     costs: Literal["roofline", "aiconfigurator"] = "roofline"
     """aiconfigurator: matrix products take the time measured in that package's tables (extra `operators`), vLLM's where
     it has them; products that they do not surround, attention and experts stay on the roofline."""
+
+    @model_validator(mode="after")
+    def _keeps_or_swaps(self) -> Deployment:
+        if self.prefix_caching and self.swap:
+            raise ValueError("prefix_caching and swap are not simulated together; leave one of them out")
+        return self
 
     @model_validator(mode="after")
     def _measured_is_not_ideal(self) -> Deployment:

@@ -120,6 +120,15 @@ class Replay(Input):
 Load = Annotated[ClosedLoop | Poisson | Gamma | Constant | RateProfile | Replay, Field(discriminator="kind")]
 
 
+class SharedPrefix(Input):
+    """Texts that prompts begin with, such as system prompts; a server with `prefix_caching` keeps their KV."""
+
+    tokens: Annotated[int, Field(ge=1, le=10**7, strict=True)]
+    """Length of each text, which is part of the prompt; of a shorter prompt, all is shared."""
+    number: Annotated[int, Field(ge=1, le=10**6, strict=True)] = 1
+    """How many texts there are; each request has one of them, all equally likely."""
+
+
 class RequestClass(Input):
     """One of the kinds of requests that a workload mixes."""
 
@@ -129,6 +138,8 @@ class RequestClass(Input):
     """Of this class's requests; by default those of the workload."""
     priority: Priority = 0
     """Requests of a lower number are served first."""
+    shared_prefix: SharedPrefix | None = None
+    """Of this class's requests, and of no others; by default that of the workload."""
     acceptance: Acceptance | None = None
     """Of this class's drafts, of chains; by default that of `speculation`, whose vocabulary it has to share."""
 
@@ -142,6 +153,8 @@ class Workload(Input):
     """How many requests `specsim simulate` sends; a curve sets its own number."""
     mixture: tuple[RequestClass, ...] = ()
     """Classes of requests, each request drawn from one by its share; none for requests of one kind."""
+    shared_prefix: SharedPrefix | None = None
+    """Left out: prompts have nothing in common, unless a replayed trace says so."""
     decode_only: Flag = False
     """True: prompts are already in the KV cache, as in a decode pool; no prompt token is computed."""
 

@@ -8,12 +8,13 @@ independent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specsim.errors import InputError, Problem
+from specsim.workload.prefixes import Prefixes
 from specsim.workload.quantiles import JointQuantiles, lengths_at
 
 Ints = NDArray[np.int64]
@@ -28,18 +29,21 @@ class Lengths:
         output: tokens to generate, at least 1.
         priority: lower numbers are served first; None where all are alike.
         domain: whose acceptance they have, or domain of the trace, from 0; None where all are alike.
+        prefixes: what prompts begin with; None where nothing is known to be shared.
     """
 
     prompt: Ints
     output: Ints
     priority: Ints | None = None
     domain: Ints | None = None
+    prefixes: Prefixes | None = None
 
     def __getitem__(self, chosen: Ints | slice) -> Lengths:
         """Some of the requests."""
         priority = None if self.priority is None else self.priority[chosen]
         domain = None if self.domain is None else self.domain[chosen]
-        return Lengths(self.prompt[chosen], self.output[chosen], priority, domain)
+        prefixes = None if self.prefixes is None else self.prefixes[chosen]
+        return Lengths(self.prompt[chosen], self.output[chosen], priority, domain, prefixes)
 
 
 def fixed_lengths(num_requests: int, prompt_tokens: int, output_tokens: int) -> Lengths:
@@ -61,13 +65,22 @@ def table_lengths(num_requests: int, table: JointQuantiles, rng: np.random.Gener
 
 
 def resampled_lengths(num_requests: int, observed: Lengths, rng: np.random.Generator) -> Lengths:
-    """Independent draws, with replacement, of the requests observed: the traffic's mix without its order."""
-    return observed[rng.integers(observed.prompt.size, size=num_requests)]
+    """Independent draws, with replacement, of the requests observed: the traffic's mix without its order.
+
+    Drawn twice, a request has the same lengths and not the same text, so that prompts have nothing in common.
+    """
+    return replace(observed, prefixes=None)[rng.integers(observed.prompt.size, size=num_requests)]
 
 
 def replayed_lengths(num_requests: int, observed: Lengths, first: int = 0) -> Lengths:
     """The requests observed in their order, from the one numbered ``first``; after the last comes the first again."""
     return observed[np.arange(first, first + num_requests) % observed.prompt.size]
+
+
+def chosen_classes(shares: Sequence[float], uniforms: ArrayLike) -> Ints:
+    """The class that each uniform in [0, 1) chooses, by shares that add up to 1 [requests]."""
+    ends = np.cumsum(shares)[:-1]  # the last class takes what rounding leaves
+    return np.searchsorted(ends, np.asarray(uniforms), side="right")
 
 
 def mixed_lengths(shares: Sequence[float], classes: Sequence[Lengths], uniforms: ArrayLike) -> Lengths:
@@ -78,8 +91,7 @@ def mixed_lengths(shares: Sequence[float], classes: Sequence[Lengths], uniforms:
         classes: [classes] of all [requests], from which each request takes its own class's.
         uniforms: in [0, 1), [requests]; each chooses a class.
     """
-    ends = np.cumsum(shares)[:-1]  # the last class takes what rounding leaves
-    chosen = np.searchsorted(ends, np.asarray(uniforms), side="right")
+    chosen = chosen_classes(shares, uniforms)
     requests = np.arange(chosen.size)
     prompt, output = (np.stack([getattr(part, name) for part in classes]) for name in ("prompt", "output"))
     unset = np.zeros(chosen.size, np.int64)
@@ -87,4 +99,5 @@ def mixed_lengths(shares: Sequence[float], classes: Sequence[Lengths], uniforms:
         np.stack([unset if getattr(part, name) is None else getattr(part, name) for part in classes])
         for name in ("priority", "domain")
     )
-    return Lengths(*(column[chosen, requests] for column in (prompt, output, priority, domain)))
+    taken = [column[chosen, requests] for column in (prompt, output, priority, domain)]
+    return Lengths(taken[0], taken[1], taken[2], taken[3])

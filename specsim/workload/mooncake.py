@@ -11,7 +11,8 @@ import numpy as np
 from specsim.errors import InputError, Problem
 from specsim.workload.columns import Column, Rows, capped, read_objects
 from specsim.workload.lengths import Ints
-from specsim.workload.trace import Prefixes, Trace, trace_of
+from specsim.workload.prefixes import Prefixes
+from specsim.workload.trace import Trace, trace_of
 
 BLOCK_TOKENS = 512  # in a block of hash_ids (Qin et al., "Mooncake", FAST 2025; its published traces)
 
@@ -31,7 +32,9 @@ def read_mooncake_trace(path: Path) -> Trace:
     _refuse_other_counts(path, rows, counts)
     starts = np.concatenate([[0], np.cumsum(counts)])
     ids = np.fromiter((block for blocks in rows.values["hash_ids"] for block in blocks), np.int64, starts[-1])
-    return trace_of(rows, fields, prefixes=Prefixes(starts, ids, BLOCK_TOKENS), unit=1e3)
+    place = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
+    ends = np.minimum((place + 1) * BLOCK_TOKENS, np.repeat(rows.values["input_length"], counts))
+    return trace_of(rows, fields, prefixes=Prefixes(starts, ids, ends), unit=1e3)
 
 
 def _refuse_other_counts(path: Path, rows: Rows, counts: Ints) -> None:

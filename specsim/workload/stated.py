@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +22,16 @@ from specsim.workload.arrivals import (
 )
 from specsim.workload.distributions import Spread, spread_lengths, uniform_lengths
 from specsim.workload.lengths import (
+    Ints,
     Lengths,
+    chosen_classes,
     fixed_lengths,
     mixed_lengths,
     replayed_lengths,
     resampled_lengths,
     table_lengths,
 )
+from specsim.workload.prefixes import SharedTexts, shared_prefixes
 from specsim.workload.quantiles import read_table
 from specsim.workload.trace import Trace
 from specsim.workload.traces import read_trace
@@ -46,7 +50,6 @@ class Traffic:
 
     Attributes:
         traces: the request traces among the files.
-        prefixes: of a replay's prompts, in its order, where the trace has them.
         acceptances: of the classes that have one of their own: of domain 1, 2, ..; all others are of domain 0.
 
     Raises:
@@ -61,15 +64,20 @@ class Traffic:
         own = ((i, part.lengths) for i, part in enumerate(workload.mixture) if part.lengths)
         self._of_class = {i: self._sampler_of(stated, files.get(f"workload.mixture[{i}].lengths")) for i, stated in own}
         self._replayed = self.traces[files["workload.lengths"]] if isinstance(workload.load, Replay) else None
-        self.prefixes = self._replayed.prefixes if self._replayed else None
+        if self._replayed and self._replayed.lengths.prefixes is not None and workload.shared_prefix is not None:
+            remedy = (
+                "the trace that is replayed says itself what prompts begin with (hash_ids); leave shared_prefix out"
+            )
+            raise invalid(where, "workload.shared_prefix", workload.shared_prefix.tokens, remedy)
 
     def lengths(self, num_requests: int, replication: int, load: Load | None = None) -> Lengths:
         """The lengths of the first requests of a replication; a replay's are the trace's, in all replications."""
         if isinstance(load, Replay):
-            return replayed_lengths(num_requests, self._replay(num_requests).lengths)
+            return self._with_texts(replayed_lengths(num_requests, self._replay(num_requests).lengths), replication)
         classes = self._workload.mixture
         if not classes:
-            return self._sampler(num_requests, stream(self._seed, "lengths", replication))
+            lengths = self._sampler(num_requests, stream(self._seed, "lengths", replication))
+            return self._with_texts(lengths, replication)
         drawn, domain = [], 0
         for i, part in enumerate(classes):
             domain += part.acceptance is not None
@@ -78,7 +86,19 @@ class Traffic:
             own = np.full(num_requests, domain if part.acceptance else 0)
             drawn.append(Lengths(found.prompt, found.output, np.full(num_requests, part.priority), own))
         uniforms = stream(self._seed, "classes", replication).random(num_requests)
-        return mixed_lengths([part.share for part in classes], drawn, uniforms)
+        shares = [part.share for part in classes]
+        return self._with_texts(mixed_lengths(shares, drawn, uniforms), replication, chosen_classes(shares, uniforms))
+
+    def _with_texts(self, lengths: Lengths, replication: int, classes: Ints | None = None) -> Lengths:
+        """Requests with the texts that their prompts begin with, by class where there are any."""
+        number, workload = lengths.prompt.size, self._workload
+        texts = [part.shared_prefix for part in workload.mixture] + [None]
+        own = [text is not None for text in texts]
+        kind = np.full(number, -1) if classes is None else np.where(np.array(own)[classes], classes, -1)
+        uniforms = stream(self._seed, "prefixes", replication).random(number)
+        kinds = [SharedTexts(t.tokens, t.number) if t else None for t in (*texts[:-1], workload.shared_prefix)]
+        prefixes = shared_prefixes(lengths.prompt, kinds, kind, uniforms)
+        return lengths if prefixes is None else replace(lengths, prefixes=prefixes)
 
     def arrivals(self, load: Load, num_requests: int, replication: int) -> Floats:
         """When the requests of an open loop are sent [s]."""

@@ -10,23 +10,9 @@ from numpy.typing import NDArray
 
 from specsim.workload.columns import Rows
 from specsim.workload.lengths import Ints, Lengths
+from specsim.workload.prefixes import Prefixes
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Prefixes:
-    """Blocks that prompts consist of; equal ids are equal text after equal text.
-
-    Attributes:
-        starts: [requests + 1] ``ids[starts[i] : starts[i + 1]]`` are those of request i, from the prompt's beginning.
-        ids: of all requests, one after the other.
-        block_tokens: tokens in a block; a prompt's last one may be shorter.
-    """
-
-    starts: Ints
-    ids: Ints
-    block_tokens: int
 
 
 @dataclass(frozen=True)
@@ -35,17 +21,15 @@ class Trace:
 
     Attributes:
         arrival: time since the first request, or in specsim's own format since 0 [s], shape [requests].
-        lengths: their prompts and outputs [tokens], with priority and domain where the file has them.
+        lengths: their prompts and outputs [tokens], with priority, domain and prefixes where the file has them.
         lines: where each stands in the file, from 1 [requests].
         left_out: rows of failed requests, which are not among these.
-        prefixes: of their prompts; None where the file has none.
     """
 
     arrival: Floats
     lengths: Lengths
     lines: Ints
     left_out: int = 0
-    prefixes: Prefixes | None = None
 
 
 def trace_of(
@@ -67,8 +51,7 @@ def trace_of(
     )
     return Trace(
         (times - (times[0] if since is None else since)) / unit,
-        Lengths(prompt, output, priority, domain),
+        Lengths(prompt, output, priority, domain, prefixes),
         np.array(rows.lines),
         rows.left_out,
-        prefixes,
     )

@@ -35,6 +35,7 @@ def run() -> RunRecords:
         prompt_tokens=ints(10, 20, 30),
         output_tokens=ints(7, 3, 1),
         preemptions=ints(0, 0, 0),
+        cached_tokens=ints(0, 0, 0),
     )
     parts = np.zeros((4, len(PARTS)))
     parts[:, PARTS.index("weights")] = (0.5, 1.5, 1.5, 0.5)

@@ -72,7 +72,7 @@ def test_untouched_rounds_agree_with_the_closed_form_and_touched_ones_fall_short
     rng = np.random.default_rng(8)
     outputs = rng.integers(1, 25, size=4000)
     times = np.zeros(outputs.size)
-    requests = RequestRecords(times, times, times, times, outputs, outputs, 0 * outputs)
+    requests = RequestRecords(times, times, times, times, outputs, outputs, 0 * outputs, 0 * outputs)
     rounds = simulate(rng, outputs)
     summary = acceptance(requests, rounds)
     expected = float(expected_tokens(ALPHA, GAMMA))

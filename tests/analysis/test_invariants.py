@@ -18,6 +18,7 @@ BROKEN = [
     ("requests", "first_token", 2, 5.0, "request 2: has its first token at 5.0 s, not after it was admitted at 5.0 s"),
     ("requests", "finish", 2, 5.5, "request 2: finishes at 5.5 s, before its first token at 6.0 s"),
     ("requests", "output_tokens", 2, 0, "request 2: has 0 output tokens"),
+    ("requests", "cached_tokens", 0, 4, "steps: all compute 60 prompt tokens, and requests brought 56"),
     ("requests", "preemptions", 0, -1, "request 0: lost its place -1 times"),
     ("requests", "output_tokens", 0, 8, "steps: all yield 11 output tokens, and requests asked for 12"),
     ("requests", "output_tokens", 0, 8, "request 0: has 8 output tokens, and its rounds 7"),

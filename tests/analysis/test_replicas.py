@@ -100,7 +100,7 @@ def apart() -> RunRecords:
     """A prompt of 10 tokens that replica 0 computes from 0 to 1 s; from 2 s on replica 1 decodes two more tokens."""
     one, times = np.ones(1, np.int64), [np.array([float(time)]) for time in range(5)]
     requests = RequestRecords(
-        times[0], times[0], times[1], times[4], 10 * one, 3 * one, 0 * one, one, 0 * one, times[2], times[2]
+        times[0], times[0], times[1], times[4], 10 * one, 3 * one, 0 * one, 0 * one, one, 0 * one, times[2], times[2]
     )
     start = np.array([0.0, 2.0, 3.0])
     parts = np.zeros((3, 7))

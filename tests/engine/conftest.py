@@ -14,11 +14,12 @@ from specsim.drafting.shape import chain, tree
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine import run
 from specsim.engine.advance import advance
+from specsim.engine.cache import new_cache
 from specsim.engine.chains import verify_chains
 from specsim.engine.places import look_ahead
 from specsim.engine.run import Server
 from specsim.engine.setup import RULES, Setup
-from specsim.engine.state import BLOCKS_IN_USE, CHUNKS, DECODES, RUNNING, new_replica, new_requests
+from specsim.engine.state import BLOCKS_IN_USE, BLOCKS_UNUSED, CHUNKS, DECODES, RUNNING, new_replica, new_requests
 from specsim.engine.trees import verify_trees
 from specsim.luck import luck_key
 from specsim.records import RunRecords
@@ -29,11 +30,12 @@ from specsim.schema.policy import (
     OffAbovePolicy,
     OraclePolicy,
     PerRequestPolicy,
-    SchedulePolicy,
     StaticPolicy,
 )
+from specsim.schema.schedule import SchedulePolicy
 from specsim.schema.speculation import DraftModel, EagleHead
 from specsim.workload.lengths import Lengths
+from specsim.workload.prefixes import Prefixes
 
 MOST_STEPS = 100_000
 EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")
@@ -166,7 +168,8 @@ class Watched(Server):
 
     Attributes:
         blocks: held by each request, step by step.
-        in_use: as the replica counts them.
+        in_use, unused: as the replica counts them.
+        on_host: blocks of each request that are swapped out.
         running: who is in service, in order.
         left: of each request.
         emitted, preempted: of each request.
@@ -176,6 +179,7 @@ class Watched(Server):
     def __init__(self, *arguments, **named):
         super().__init__(*arguments, **named)
         self.blocks, self.in_use, self.running, self.left = [], [], [], []
+        self.unused, self.on_host = [], []
         self.emitted, self.preempted, self.decodes, self.chunks = [], [], [], []
 
     def _price(self):
@@ -183,6 +187,8 @@ class Watched(Server):
         count, seats, requests = self.replica.number, self.replica.seats, self.requests
         self.blocks.append(requests.blocks.copy())
         self.in_use.append(int(count[BLOCKS_IN_USE]))
+        self.unused.append(int(count[BLOCKS_UNUSED]))
+        self.on_host.append(requests.on_host.copy())
         self.running.append(seats.running[: count[RUNNING]].tolist())
         self.left.append(requests.left.copy())
         self.emitted.append(requests.emitted.copy())
@@ -241,9 +247,27 @@ def schedule(longest, batch, beyond, context, at_length):
     return SchedulePolicy(kind="schedule", table=table)
 
 
+def kept(pool):
+    """What becomes of the cache of those who lose their place, or are done."""
+    on_host = st.integers(1, 2 * pool).map(lambda tokens: {"host_tokens": tokens, "seconds_per_token": 1 / 64})
+    return st.just({}) | on_host | st.just({"prefix_caching": True})
+
+
 @st.composite
-def any_case(draw, make_cost=PlainCost, max_priority=0):
-    """Limits are tight but every request can be served."""
+def prefixes(draw, prompt):
+    """Prompts that begin with one of three texts, in segments of some length, or share nothing."""
+    if draw(st.booleans()):
+        return None
+    each, text = draw(st.integers(1, 20)), np.array(draw(st.lists(st.integers(0, 2), min_size=40, max_size=40)))
+    shared = np.minimum(prompt, draw(st.integers(1, 40)))
+    counts = -(-shared // each)
+    ends = [np.minimum(each * np.arange(1, count + 1), most) for count, most in zip(counts, shared, strict=True)]
+    return Prefixes(np.append(0, np.cumsum(counts)), np.repeat(text[: len(prompt)], counts), np.concatenate(ends))
+
+
+@st.composite
+def any_case(draw, make_cost=PlainCost, max_priority=0, keeps=True):
+    """Limits are tight but every request can be served. Unless it keeps any cache, what is lost is computed anew."""
     pairs = np.array(draw(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 30)), min_size=1, max_size=12)))
     number, longest, block_size = len(pairs), int(pairs.sum(axis=1).max()), draw(st.sampled_from([1, 4, 16]))
     rule, conditional = draw(st.sampled_from(ALL_RULES)), draw(st.lists(st.floats(0, 1), max_size=4))
@@ -266,12 +290,13 @@ def any_case(draw, make_cost=PlainCost, max_priority=0):
         rule=rule,
         seed=draw(st.integers(0, 1000)),
         cost=make_cost(),
+        admission=draw(st.sampled_from(["first_chunk", "context", "whole_request"])),
+        **(draw(kept(blocks * block_size)) if keeps else {}),
     )
     times = st.lists(st.floats(0, 20), min_size=number, max_size=number)
-    lengths, priority = (
-        Lengths(*pairs.T),
-        np.array(draw(st.lists(st.integers(0, max_priority), min_size=number, max_size=number))),
-    )
+    priority = np.array(draw(st.lists(st.integers(0, max_priority), min_size=number, max_size=number)))
+    prompt, output = pairs.T
+    lengths = Lengths(prompt, output, prefixes=draw(prefixes(prompt)))
     if draw(st.booleans()):
         return Case(lengths, setup, np.cumsum(draw(times)), priority=priority)
     think = np.array(draw(times)) if draw(st.booleans()) else np.zeros(number)
@@ -312,7 +337,9 @@ class Rounds:
     def __init__(self, num_slots, source, shape, rule, num_positions, replication=0):
         columns = max(shape.width, 1), shape.num_levels if rule == "block" else 0
         many, zeros = 64, np.zeros(64, np.int64)
-        self._replica = new_replica(many, num_slots, 1, 1, num_positions, columns, shape.num_levels, np.zeros(1))
+        self._replica = new_replica(
+            many, num_slots, 1, 1, num_positions, columns, shape.num_levels, np.zeros(1), new_cache(0)
+        )
         self._requests = new_requests(zeros, zeros, zeros, zeros)
         self._key, self._free = luck_key(1, replication), list(range(num_slots))
         self._how = source, shape, rule

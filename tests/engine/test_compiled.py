@@ -39,7 +39,9 @@ def bytes_of(server, records):
     Scratch is left out: nobody reads what a step worked out there once it is over.
     """
     tables = [getattr(part, field.name) for part in vars(records).values() for field in dataclasses.fields(part)]
-    return [np.asarray(table).tobytes() for table in (*tables, server.requests, *server.replica._replace(scratch=0.0))]
+    replica = server.replica._replace(scratch=0.0, cache=0.0)
+    kept = (*tables, server.requests, *server.replica.cache, *replica)
+    return [np.asarray(table).tobytes() for table in kept]
 
 
 def finished(case, function=None):

@@ -48,7 +48,7 @@ def test_the_drafter_takes_in_again_what_it_lost(setup, make_case, watched):
 @SETTINGS
 @given(st.data())
 def test_what_was_lost_is_computed_again_and_nothing_else(cases, watched, data):
-    case = data.draw(cases(max_priority=1), "case")
+    case = data.draw(cases(max_priority=1, keeps=False), "case")
     records, seen = watched(case)
     prompt, number = case.lengths.prompt, len(case.lengths.prompt)
     left, times_lost = np.where(case.setup.decode_only, 0, prompt), np.zeros(number, dtype=int)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from specsim.engine.routing import new_router
 from specsim.schema.fleet import KVAware, LeastLoaded, PrefixAware, Random, RoundRobin
-from specsim.workload.trace import Prefixes
+from specsim.workload.lengths import Lengths
+from specsim.workload.prefixes import Prefixes
 
 BLOCK = 10
 POOL = 1000
@@ -28,10 +29,12 @@ def loads(*requests):
 
 def router_of(stated, *, prompts=(), replicas=2, uniforms=(), pool=POOL):
     """A router of prompts that are lists of blocks, all of them full."""
-    starts = np.cumsum([0, *(len(prompt) for prompt in prompts)])
+    counts = np.array([len(prompt) for prompt in prompts], np.int64)
     ids = np.array([block for prompt in prompts for block in prompt], np.int64)
-    tokens = BLOCK * np.diff(starts)
-    return new_router(stated, np.array(uniforms), tokens, Prefixes(starts, ids, BLOCK), [pool] * replicas)
+    ends = np.array([BLOCK * (place + 1) for prompt in prompts for place in range(len(prompt))], np.int64)
+    prefixes = Prefixes(np.append(0, np.cumsum(counts)), ids, ends)
+    lengths = Lengths(BLOCK * counts, np.ones_like(counts), prefixes=prefixes)
+    return new_router(stated, np.array(uniforms), lengths, [pool] * replicas)
 
 
 def prefix_aware(**stated):
@@ -90,16 +93,26 @@ def test_out_of_balance_the_fewest_requests_decide(most, least, chosen):
 
 
 def test_what_was_sent_long_ago_is_forgotten_its_end_before_its_beginning():
-    prompts = [[1, 2, 3], [4], [5, 6], [1, 9], [1, 2], [3]]
-    router = router_of(prefix_aware(cache_threshold=0.0), prompts=prompts, replicas=1, pool=4 * BLOCK)
-    sent = router._sent[0]
+    """Room for four blocks. The last prompt but one pushes 3 out, then 2; what begins with 1 is still known."""
+    prompts = [[1, 2, 3], [4], [1, 2], [5], [1, 2, 3]]
+    router = router_of(prefix_aware(), prompts=prompts, replicas=1, pool=4 * BLOCK)
     known = []
     for request in range(5):
+        known.append(router._sent[0].known(router._parts(request)))
         router.choose(request, loads(0))
-        known.append(list(sent))
-    assert known == [[3, 2, 1], [3, 2, 1, 4], [1, 4, 6, 5], [6, 5, 9, 1], [5, 9, 2, 1]]
+        assert router._sent[0].tokens <= 4 * BLOCK
+    assert known == [0, 0, 2 * BLOCK, 0, 2 * BLOCK]
 
 
-def test_a_pool_of_less_than_a_block_still_remembers_one():
-    router = router_of(prefix_aware(), prompts=[[1], [1]], pool=3)
+def test_the_own_text_of_prompts_counts_as_sent():
+    """Three prompts of a block, of which nothing is known to be shared, and then a longer one."""
+    tokens = np.array([10, 10, 50, 10, 10])
+    lengths = Lengths(tokens, np.ones(5, np.int64), prefixes=Prefixes(np.zeros(6, np.int64), *2 * [tokens[:0]]))
+    router = new_router(prefix_aware(), np.zeros(5), lengths, [POOL] * 2)
+    assert [router.choose(request, loads(0, 0)) for request in range(5)] == [0, 1, 0, 1, 1]
+
+
+def test_a_prompt_longer_than_the_pool_is_remembered_from_its_beginning():
+    router = router_of(prefix_aware(), prompts=[[1, 2, 3], [1, 2, 3]], pool=2 * BLOCK)
     assert [router.choose(request, loads(0, 0)) for request in range(2)] == [0, 0]
+    assert router._sent[0].tokens == 2 * BLOCK

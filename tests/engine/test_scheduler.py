@@ -8,17 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specsim.drafting.shape import chain, tree
-from specsim.engine.limits import Limits
+from specsim.engine.cache import new_cache
+from specsim.engine.limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, Limits
 from specsim.engine.line import join
 from specsim.engine.places import admit
 from specsim.engine.scheduler import schedule
+from specsim.engine.segments import no_segments
 from specsim.engine.state import BLOCKS_IN_USE, CHUNKS, DECODES, RUNNING, new_replica, new_requests
 from specsim.luck import luck_key
 
 TREE = tree([[3], [2, 1, 0], [1, 1, 2], [1, 0, 1, 1], [2, 0, 0]])
 CHAIN = chain(5)
 KEY = luck_key(1, 0)
-PLENTY = 100_000
+PLENTY, OUTPUT = 100_000, 20
+ADMISSIONS = [FOR_CHUNK, FOR_CONTEXT, FOR_ALL]
 
 
 @dataclass
@@ -33,10 +36,13 @@ class Served:
 
 def make_limits(shape=CHAIN, budget=PLENTY, num_blocks=PLENTY, block_size=4, **stated):
     modes = {"chunked_prefill": True, "prefill_first": False, "decode_only": False, "looks_up": False}
+    modes |= {"caches_prefixes": False, "drops_last": False, "segments": no_segments(64)}
+    modes |= {"admission": FOR_CHUNK, "host_blocks": 0, "seconds_per_block": 0.0}
     return Limits(
         max_num_seqs=12,
         max_num_batched_tokens=budget,
         num_blocks=num_blocks,
+        block_size=block_size,
         blocks_of=-(-np.arange(200) // block_size),
         num_nodes=shape.num_nodes,
         total_depth=shape.total_depth,
@@ -49,11 +55,11 @@ def scheduled(running, waiting, limits):
     """(decodes with their levels, chunks with their tokens, in service, blocks in use) of the engine."""
     everybody = [*running, *waiting]
     ones = np.ones(len(everybody), np.int64)
-    requests = new_requests(ones * [one.known for one in everybody], ones * 1000, 0 * ones, 0 * ones)
-    replica = new_replica(len(everybody), max(limits.max_num_seqs, 1), 1, 1, 8, (1, 0), 5, np.zeros(1))
+    requests = new_requests(ones * [one.known for one in everybody], ones * OUTPUT, 0 * ones, 0 * ones)
+    replica = new_replica(len(everybody), max(limits.max_num_seqs, 1), 1, 1, 8, (1, 0), 5, np.zeros(1), new_cache(0))
     for request, one in enumerate(running):
         join(replica, requests, request)
-        assert admit(replica, requests, limits, KEY, request, 0)
+        assert admit(replica, requests, limits._replace(admission=FOR_CHUNK), KEY, request, 0, 0)
         requests.blocks[request] = one.blocks
         replica.seats.wanted[requests.slot[request]] = one.wanted
         replica.number[BLOCKS_IN_USE] += one.blocks
@@ -110,12 +116,14 @@ class SlowLoop:
     def take_in(self):
         while self.line and not self.lost and len(self.service) < self.limits.max_num_seqs and self.budget:
             part = self.prompt_part(self.state[self.line[0]].left)
-            if not part or self.limits.blocks_of[part] > self.free():
+            known, most = self.state[self.line[0]].known, int(self.limits.num_nodes.max())
+            needed = {FOR_CHUNK: part, FOR_CONTEXT: known, FOR_ALL: known + OUTPUT + most}[self.limits.admission]
+            if not part or self.limits.blocks_of[needed] > self.free():
                 return
             request = self.line.pop(0)
             self.service.append(request)
             self.chunks.append((request, part))
-            self.blocks[request] = self.limits.blocks_of[part]
+            self.blocks[request] = self.limits.blocks_of[needed if self.limits.admission == FOR_ALL else part]
             self.budget -= part
 
 
@@ -156,6 +164,7 @@ def states(draw):
         chunked_prefill=draw(st.booleans()),
         prefill_first=draw(st.booleans()),
         decode_only=draw(st.booleans()),
+        admission=draw(st.sampled_from(ADMISSIONS)),
     )
     return running, waiting, limits
 

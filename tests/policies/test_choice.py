@@ -81,7 +81,7 @@ def test_goodput_takes_the_draft_length_with_the_most_expected_tokens_a_second(c
     seconds = np.array(data.draw(st.lists(st.floats(0.5, 5), min_size=longest + 1, max_size=longest + 1)))
     memory = first_memory(policy)
     memory[TRIED : TRIED + longest], memory[TRIED + longest :] = 10.0, 10 * np.array(conditional)
-    found = choose_by_goodput(policy_form(policy, MAX_NUM_SEQS), memory, seconds)
+    found = choose_by_goodput(policy_form(policy, MAX_NUM_SEQS), memory, seconds, np.ones(len(seconds) - 1))
     goodput = [(1 + np.cumprod(conditional[:k]).sum()) / seconds[k] for k in range(longest + 1)]
     assert goodput[found] >= max(goodput) * (1 - 1e-12)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from specsim.planner.compare import METRICS, simulate_load
-from specsim.report.load import load_answer, load_files, load_sentences, load_table, preemptions, saturation
+from specsim.report.load import load_answer, load_files, load_sentences, load_table, preemptions, reuse, saturation
 from specsim.schema.load import load_scenario
 
 SHORT = (
@@ -194,6 +194,19 @@ def test_whoever_lost_their_place_is_counted():
     assert len(notes) == sum(number > 0 for number in lost.values())
     for note, number in zip(notes, (number for number in lost.values() if number), strict=True):
         assert f"{number:,} times" in note
+
+
+def test_what_the_cache_held_is_said_by_arm():
+    shared = (
+        "workload.lengths={kind: fixed, prompt_tokens: 64, output_tokens: 8}",
+        "workload.shared_prefix={tokens: 32}",
+    )
+    inputs, result = loaded(*shared, "deployment.prefix_caching=true", "workload.load.concurrency=1")
+    (note,) = reuse(inputs.scenario, result)
+    number = result.records[0].requests.prompt_tokens.size
+    # all but the first find 32 tokens without speculation, and 16 where the head takes in the last block's states
+    assert f"{32 * (number - 1) / (64 * number):.1%} without" in note
+    assert f"{16 * (number - 1) / (64 * number):.1%} with" in note
 
 
 def test_a_closed_loop_is_never_called_saturated():

@@ -49,6 +49,11 @@ UNIFORM = "workload.lengths={kind: uniform, prompt: [5, 50], output: [4, 20]}"
 SPREAD = "{mean: 30, sd: 9, max: 50}"
 TRACE = str(Path(__file__).parents[1] / "workload" / "small_trace.csv")
 REPLAY = (f"workload.lengths={{kind: trace, file: '{TRACE}'}}", "workload.load={kind: replay}")
+SHARED, KEPT = "workload.shared_prefix={tokens: 90, number: 1}", "deployment.prefix_caching=true"
+TEXT, TEXTS = "{tokens: 50, number: 1}", "{tokens: 90, number: 9}"
+FULL = "workload.lengths={kind: fixed, prompt_tokens: 100000, output_tokens: 300}"  # room for 4 of them
+FIRST_CHUNK = {"admission": "first_chunk"}
+SWAP = "deployment.swap={space: 1 GiB, bandwidth: 20 GB/s}"
 PREFIXES = str(Path(__file__).parent / "shared_prefixes.jsonl")
 BY_PREFIX = (
     f"workload.lengths={{kind: trace, file: '{PREFIXES}'}}",
@@ -131,6 +136,11 @@ CASES = {
         ("deployment.quantised_matrices=mlp",), base=("deployment.weight_format=fp8",)
     ),
     "deployment.kv_format": Case(("deployment.kv_format=fp8",)),
+    "deployment.prefix_caching": Case(("deployment.prefix_caching=true",), base=(SHARED,)),
+    "deployment.swap.space": Case(("deployment.swap.space=100 GiB",), base=(FULL, SWAP), engine_base=FIRST_CHUNK),
+    "deployment.swap.bandwidth": Case(
+        ("deployment.swap.bandwidth=9 GB/s",), base=(FULL, SWAP.replace("1 GiB", "99 GiB")), engine_base=FIRST_CHUNK
+    ),
     "deployment.engine": Case(("deployment.engine=ideal",)),
     "deployment.ideal": Case(("deployment.ideal=true",)),
     "speculation.drafter[draft_model].model": Case(("speculation.drafter.model=llama-3.1-8b",), base=(MODEL,)),
@@ -218,6 +228,14 @@ CASES = {
     "speculation.policy[schedule].table.batch": Case((row("[1, 5]", 3),), base=(row("[1, 6]", 3),)),
     "speculation.policy[schedule].table.num_draft_tokens": Case((row("[1, 6]", 2),), base=(row("[1, 6]", 3),)),
     "speculation.policy[schedule].table.context": Case((BY_CONTEXT,), base=(row("[1, 6]", 3),)),
+    "speculation.policy[schedule].num_speculative_tokens_per_batch_size": Case(
+        ("speculation.policy.num_speculative_tokens_per_batch_size={1-9: 2}",),
+        base=("speculation.policy={kind: schedule, num_speculative_tokens_per_batch_size: {1-9: 3}}",),
+    ),
+    "speculation.policy[schedule].draft_len_schedule": Case(
+        ("speculation.policy.draft_len_schedule={9: 2}",),
+        base=("speculation.policy={kind: schedule, draft_len_schedule: {9: 3}}",),
+    ),
     "speculation.policy[goodput].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=2",), base=(GOODPUT,)),
     "speculation.policy[goodput].initial_acceptance": Case(
         ("speculation.policy.initial_acceptance=0.1",), base=(GOODPUT,)
@@ -263,6 +281,10 @@ CASES = {
             ("num_requests", "num_requests", 9, ()),
             ("mixture.share", "mixture", mixture(0.5), (f"workload.mixture={mixture(0.2)}",)),
             ("decode_only", "decode_only", "true", ()),
+            ("shared_prefix.tokens", "shared_prefix.tokens", 60, (SHARED, KEPT)),
+            ("shared_prefix.number", "shared_prefix.number", 9, (SHARED, KEPT)),
+            ("mixture.shared_prefix.tokens", "mixture", f"[{{share: 1.0, shared_prefix: {TEXT}}}]", (SHARED, KEPT)),
+            ("mixture.shared_prefix.number", "mixture", f"[{{share: 1.0, shared_prefix: {TEXTS}}}]", (SHARED, KEPT)),
         )
     },
     # with room for two, the others wait, and go by their priority
@@ -282,6 +304,7 @@ CASES = {
     "engine.speculation_max_num_batched_tokens": engine(speculation_max_num_batched_tokens=64),
     "engine.scheduling": engine(scheduling="prompts_first"),
     "engine.whole_prompts": engine(base={"max_num_batched_tokens": 150}, whole_prompts=True),
+    "engine.admission": Case(base=(FULL,), engine=FIRST_CHUNK),
     "engine.block_size": engine(block_size=1),
     "engine.memory_fraction": engine(memory_fraction=0.5),
     "engine.activation_reserve": engine(activation_reserve=1e10),

@@ -115,7 +115,7 @@ def test_prefix_aware_keeps_equal_prefixes_together():
     inputs = load_scenario(DEMO, ["fleet={replicas: 3, router: {kind: prefix_aware}}", *REPLAY])
     simulation, load = simulation_of(inputs), inputs.scenario.workload.load
     found = simulation.run(load, num_draft_tokens=3, num_requests=32, replication=0)
-    prefixes = simulation.traffic.prefixes
+    prefixes = simulation.lengths(32, 0, load).prefixes
     group = prefixes.ids[prefixes.starts[:-1]]
     for first in np.unique(group):
         assert len(np.unique(found.requests.replica[group == first])) == 1
@@ -134,7 +134,7 @@ def test_random_routing_is_paired_over_policies_and_another_in_each_replication(
 
 def test_prefixes_are_asked_for_before_anything_runs():
     inputs = load_scenario(DEMO, ["fleet={replicas: 3, router: {kind: prefix_aware}}"])
-    with pytest.raises(InputError, match=r"fleet\.router\.kind.*hash_ids"):
+    with pytest.raises(InputError, match=r"fleet\.router\.kind.*shared_prefix"):
         simulation_of(inputs).lengths_checked(8, 3, 0, inputs.scenario.workload.load)
 
 

@@ -10,9 +10,9 @@ from specsim.schema.policy import (
     OffAbovePolicy,
     OraclePolicy,
     PerRequestPolicy,
-    SchedulePolicy,
     StaticPolicy,
 )
+from specsim.schema.schedule import SchedulePolicy
 from specsim.schema.workload import ClosedLoop
 from specsim.simulation import Simulation
 
@@ -138,3 +138,12 @@ def test_lengths_of_requests_follow_their_own_rounds(run):
         for num_draft, accepted in zip(rounds.num_draft[mine], rounds.num_accepted[mine], strict=True):
             assert num_draft == expected
             expected = min(expected + 2, K) if accepted == expected else max(expected - 1, 1)
+
+
+@pytest.mark.parametrize(("found", "drafts_on"), [(0.02, False), (1.0, True)])
+def test_goodput_looks_up_where_lookups_find_enough(run, found, drafts_on):
+    """Each sequence's lookup takes 0.5 ms of the host, beside steps of some 8: 4 ms among 8."""
+    drafter = f"{{kind: ngram, host_time_per_step: 0 us, host_time_per_sequence: 0.5 ms, found: {found}}}"
+    records = run(POLICIES["goodput"], requests=96, overrides=[f"speculation.drafter={drafter}"])
+    num_draft, _ = drafts(records)
+    assert (num_draft > 0).any() == drafts_on

@@ -41,9 +41,11 @@ def test_mooncake():
     assert trace.arrival.tolist() == [row["timestamp"] / 1000 for row in rows]
     assert trace.lengths.prompt.tolist() == [row["input_length"] for row in rows]
     assert trace.lengths.output.tolist() == [row["output_length"] for row in rows]
-    starts, ids = trace.prefixes.starts, trace.prefixes.ids
+    prefixes = trace.lengths.prefixes
     for i in (0, 1, 2999):
-        assert ids[starts[i] : starts[i + 1]].tolist() == rows[i]["hash_ids"]
+        here = slice(prefixes.starts[i], prefixes.starts[i + 1])
+        assert prefixes.ids[here].tolist() == rows[i]["hash_ids"]
+        assert prefixes.ends[here].tolist() == [*range(512, rows[i]["input_length"], 512), rows[i]["input_length"]]
     assert trace.lines[-1] == len(rows)
 
 
