@@ -154,3 +154,37 @@ def test_setups_of_equal_groups_are_equal():
     plain = {field.name for field in dataclasses.fields(Setup)} - {"cost", "source", "shape", "domains", "policy"}
     for name in plain:
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
+
+
+def test_the_cache_is_missed_once_for_each_text_and_replica_that_it_comes_to():
+    """One request after the other, each with one of 5 texts before it; 3 replicas keep what they have seen."""
+    texts = ("workload.shared_prefix={tokens: 512, number: 5}", "deployment.prefix_caching=true")
+    prompts = "workload.lengths={kind: fixed, prompt_tokens: 600, output_tokens: 2}"
+    overrides, slow = (*texts, prompts), Poisson(kind="poisson", rate="1 requests/s")
+    hits = {}
+    for router in ("prefix_aware", "round_robin", "random"):
+        found = run(f"{{replicas: 3, router: {{kind: {router}}}}}", slow, num_requests=60, overrides=overrides)
+        text = simulation_of(load_scenario(DEMO, overrides)).lengths(60, 0).prefixes.ids[::2]
+        places = set(zip(text.tolist(), found.requests.replica.tolist(), strict=True))
+        hits[router] = int((found.requests.cached_tokens > 0).sum())
+        assert hits[router] == 60 - len(places)
+    assert hits["prefix_aware"] == 60 - 5 > hits["random"]
+
+
+def test_what_a_prefill_replica_found_in_its_cache_is_kept_in_the_records():
+    texts = ("workload.shared_prefix={tokens: 512, number: 1}", "deployment.prefix_caching=true")
+    prompts = "workload.lengths={kind: fixed, prompt_tokens: 600, output_tokens: 9}"
+    found = run(APART, Poisson(kind="poisson", rate="4 requests/s"), num_requests=30, overrides=(*texts, prompts))
+    assert (found.requests.cached_tokens > 0).sum() == 28, "all but the first on each of two"
+    computed = found.steps.num_prompt_tokens.sum()
+    assert computed == (found.requests.prompt_tokens - found.requests.cached_tokens).sum()
+
+
+def test_equal_replicas_that_take_turns_yield_as_many_times_the_tokens_of_one():
+    """Without drafts and with equal lengths nothing is left to chance."""
+    one = Simulation(load_scenario(DEMO)).run(
+        ClosedLoop(kind="closed_loop", concurrency=8), num_draft_tokens=0, num_requests=32, replication=0
+    )
+    three = run("{replicas: 3}", ClosedLoop(kind="closed_loop", concurrency=24), num_draft_tokens=0, num_requests=96)
+    yields = [summarise(records).output_tokens_per_s for records in (one, three)]
+    assert yields[1] == pytest.approx(3 * yields[0], rel=1e-12)
