@@ -77,6 +77,30 @@ def test_the_order_in_which_replicas_are_advanced_makes_no_difference(cases, dat
     assert columns(forwards.run(arrivals)) == columns(other.run(arrivals))
 
 
+def test_of_prompts_complete_at_once_the_lowest_replicas_is_handed_on_first(setup, lengths, constant_cost):
+    """Else who decodes where would depend on who was advanced first."""
+    how = setup(conditional=(), cost=constant_cost(0.5))
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0]):
+        fleet = Fleet(FleetSetup((how, how), TURNS, (how, how), TURNS, link(2)), lengths((9, 4), (9, 4)), None)
+        fleet._order = order
+        np.testing.assert_array_equal(fleet.run(np.zeros(2)).requests.replica, [2, 3])
+
+
+def test_what_is_seen_of_a_replica_by_hand(setup, lengths, constant_cost):
+    """One place and a pool of 40 blocks of 4 tokens: one request in service, one in line, one that comes later."""
+    how = setup(conditional=(), max_num_seqs=1, cost=constant_cost(1.0), kv_tokens=160, block_size=4)
+    requests = lengths((9, 3), (20, 3), (30, 3))
+    server = Server(how, requests, np.zeros(0))
+    seen = []
+    for request, at in enumerate((0.0, 0.0, 1.5)):
+        server.accept(request, at)
+    for moment in (0.0, 1.0, 2.0, 3.0):
+        server.run(moment)
+        seen.append((server.num_requests, 160 * server.kv_share))
+    # 9 tokens take 3 blocks and so do 11; at 3 s the first is done, and the next holds 5 blocks for its prompt
+    assert seen == [(3, 12 + 20 + 30), (3, 12 + 20 + 30), (3, 12 + 20 + 30), (2, 20 + 30)]
+
+
 @settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_compiled_and_as_it_stands_a_fleet_does_the_same(cases, data):

@@ -245,6 +245,14 @@ def test_the_files_of_a_fleet_say_which_replica(tmp_path):
         assert "prefill_replica" not in header
 
 
+def test_the_sources_of_a_groups_device_are_given(tmp_path):
+    inputs, result = loaded("fleet.replicas=[{count: 1}, {deployment: {device: h200}}]")
+    provenance = json.loads(written(inputs, result, tmp_path)["provenance.json"].read_text())
+    assert "H200" in provenance["sources"]["device of fleet.replicas[1]"]["name"]
+    assert "device of fleet.replicas[0]" not in provenance["sources"]
+    assert provenance["inputs"]["device of fleet.replicas[1]"]["file"] == "h200.yaml"
+
+
 def test_without_a_fleet_nothing_is_said_of_replicas(tmp_path):
     inputs, result = loaded()
     files = written(inputs, result, tmp_path)

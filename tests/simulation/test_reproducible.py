@@ -4,7 +4,9 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
+import yaml
 
+from specsim.schema.load import load_scenario
 from specsim.schema.workload import ClosedLoop, Poisson
 from specsim.simulation import Simulation
 
@@ -77,3 +79,18 @@ def test_without_speculation_neither_drafter_nor_acceptance_matters(inputs):
     others = inputs(draft_model), inputs(overlap=0.1), inputs("speculation.temperature=0")
     for other in others:
         assert all_bytes(simulated(other, LOADS[0], num_draft_tokens=0)) == plain
+
+
+def backwards(value):
+    """The same mapping with its keys in the other order."""
+    return {key: backwards(value[key]) for key in reversed(value)} if isinstance(value, dict) else value
+
+
+def test_the_order_of_keys_in_a_file_does_not_matter(inputs, tmp_path):
+    files = []
+    for name, order in (("one", dict), ("other", backwards)):
+        files.append(tmp_path / f"{name}.yaml")
+        files[-1].write_text(yaml.safe_dump(order(inputs().scenario.model_dump(mode="json")), sort_keys=False))
+    one, other = (all_bytes(simulated(load_scenario(str(file)), LOADS[0])) for file in files)
+    assert files[0].read_text() != files[1].read_text()
+    assert one == other
