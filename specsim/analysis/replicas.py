@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.records import Bools, Floats, Ints, RequestRecords, RoundRecords, RunRecords, StepRecords
+from specsim.records import Bools, Ints, RequestRecords, RoundRecords, RunRecords, StepRecords
 
 Table = TypeVar("Table", RequestRecords, StepRecords, RoundRecords)
 
@@ -49,13 +49,6 @@ def replica_run(run: RunRecords, replica: int) -> RunRecords:
     if rounds is not None:
         rounds = replace(rounds, request=_renumbered(rounds.request, chosen))
     return RunRecords(requests, steps, rounds)
-
-
-def share_of_requests(requests: RequestRecords) -> Floats:
-    """The share of the requests that each replica decoded; empty where there is one."""
-    if requests.replica is None:
-        return np.zeros(0)
-    return np.bincount(requests.replica) / len(requests.replica)
 
 
 def _requests_at(run: RunRecords, replica: int, rounds: RoundRecords | None) -> tuple[RequestRecords, Bools]:

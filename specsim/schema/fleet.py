@@ -100,7 +100,6 @@ class PrefixAware(Input):
     """more than this factor."""
 
 
-BlindRouter = RoundRobin | Random
 Balancer = Annotated[RoundRobin | Random | LeastLoaded | KVAware, Field(discriminator="kind")]
 Router = Annotated[RoundRobin | Random | LeastLoaded | KVAware | PrefixAware, Field(discriminator="kind")]
 

@@ -49,6 +49,7 @@ def served(fleet, case):
 def fleets(draw, cases):
     """A case and a fleet that can serve it, with its prompts computed elsewhere or not."""
     case = draw(cases(max_priority=1))
+    case = case._replace(setup=dataclasses.replace(case.setup, keep_rounds=draw(st.booleans())))
     replicas = st.integers(1, 4).map(lambda number: (case.setup,) * number)
     router, entry = draw(st.sampled_from(ROUTERS)), draw(replicas)
     if case.setup.decode_only or draw(st.booleans()):
