@@ -94,6 +94,7 @@ class Fleet:
         self._router = self._router_of(setup.router, setup.entry)
         self._decode_router = self._router_of(setup.decode_router, setup.decode) if setup.decode_router else None
         self._links_free = [0.0] * len(self.servers)  # when the link of each has carried all that it was given
+        self._hands_on = think is not None or bool(setup.decode)  # what ends on one replica goes on elsewhere
         self._coming: list[float] = []
         self._num_sent = self._num_arrived = 0
         self._replica, self._sender = np.zeros(number, np.int64), np.zeros(number, np.int64)
@@ -115,27 +116,26 @@ class Fleet:
         """
         self._coming, self._num_sent = arrivals.tolist(), len(arrivals)
         heapify(self._coming)
-        hands_on = self._think is not None or bool(self._decode)
-        while True:
-            moment = self._coming[0] if self._coming else math.inf
-            if hands_on:
-                moment = min(moment, *(server.next_moment for server in self.servers))
-            if moment == math.inf:
-                break
-            if hands_on or self._router.looks:
-                ended = self._go_to(moment, begins=False)
-            if hands_on:
-                self._hand_on(ended, moment)
+        while (moment := self._next_moment()) < math.inf:
+            self._hand_on(self._go_to(moment, begins=False), moment)
             self._send(moment)
-            if hands_on:
-                self._go_to(moment, begins=True)
+            self._go_to(moment, begins=True)
         for place in self._order:
             self.servers[place].drain()
         return self._records()
 
+    def _next_moment(self) -> float:
+        """When something passes next between replicas or to one: at an arrival, or perhaps when a step ends [s]."""
+        moments = self._coming[:1]
+        if self._hands_on:
+            moments += [server.next_moment for server in self.servers]
+        return min(moments, default=math.inf)
+
     def _go_to(self, moment: float, *, begins: bool) -> list[int]:
-        """Advance everybody to a moment; returns who was in a step then."""
-        ended = []
+        """Advance everybody to a moment, unless nobody looks at them then; returns whose steps have ended."""
+        ended: list[int] = []
+        if not (self._hands_on or self._router.looks):
+            return ended
         for place in self._order:
             server = self.servers[place]
             if server.next_moment <= moment:
@@ -155,6 +155,8 @@ class Fleet:
 
     def _hand_on(self, ended: list[int], moment: float) -> None:
         """What follows from the requests that these replicas finished just now."""
+        if not self._hands_on:
+            return
         for place in ended:
             for request in self.servers[place].finished:
                 if place < len(self._entry) and self._decode and self._lengths.output[request] > 1:
