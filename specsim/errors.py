@@ -66,6 +66,10 @@ class BrokenRunError(RuntimeError):
         super().__init__("\n".join((which, *self.violations)))
 
 
+class PartialResultError(RuntimeError):
+    """An interruption after some of the work was finished and written; says what is missing."""
+
+
 def invalid(where: str, path: str, value: object, remedy: str) -> InputError:
     """An InputError about a single value."""
     return InputError([Problem(where, path, repr(value), remedy)])

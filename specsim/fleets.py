@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from specsim.costs.extrapolation import Extrapolation
@@ -20,7 +21,7 @@ from specsim.schema.fleet import Fleet, PrefixAware, ReplicaGroup
 from specsim.schema.load import Inputs
 from specsim.schema.policy import Policy
 from specsim.schema.workload import ClosedLoop, Load
-from specsim.simulation import Simulation, is_short
+from specsim.simulation import Simulation, is_short, labelled
 from specsim.workload.lengths import Lengths
 
 
@@ -61,8 +62,12 @@ class FleetSimulation(Simulation):
         cost: Pricing | None = None,
         policy: Policy | None = None,
         keep_rounds: bool | None = None,
+        spill: Path | None = None,
     ) -> RunRecords:
-        """As ``Simulation.run``; a group's own policy goes before ``policy``, except where nobody drafts."""
+        """As ``Simulation.run``; a group's own policy goes before ``policy``, except where nobody drafts.
+
+        Rows are held in memory, where those of all replicas are put in order, whether or not there is a ``spill``.
+        """
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
         setups = []
@@ -76,8 +81,9 @@ class FleetSimulation(Simulation):
         setup = self._setup_of(setups, num_draft_tokens)
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            return fleet_closed_loop(setup, lengths, load.concurrency, think)
-        return fleet_open_loop(setup, lengths, self.traffic.arrivals(load, num_requests, replication))
+            return labelled(fleet_closed_loop(setup, lengths, load.concurrency, think), lengths)
+        arrivals = self.traffic.arrivals(load, num_requests, replication)
+        return labelled(fleet_open_loop(setup, lengths, arrivals), lengths)
 
     def _setup_of(self, setups: Sequence[Setup], num_draft_tokens: int) -> FleetSetup:
         """The fleet, from each group's way to serve."""
@@ -130,6 +136,16 @@ class FleetSimulation(Simulation):
             for group, simulation in self._groups
             for pool in simulation.kv_pools(_drafts(group, num_draft_tokens, None).num_draft_tokens) * group.count
         ]
+
+    @property
+    def bandwidths(self) -> list[float]:
+        """As ``Simulation.bandwidths``, of every replica."""
+        return [width for group, simulation in self._groups for width in simulation.bandwidths * group.count]
+
+    @property
+    def num_devices(self) -> int:
+        """As ``Simulation.num_devices``."""
+        return sum(group.count * simulation.num_devices for group, simulation in self._groups)
 
     def extrapolation(self, reached: Reach) -> Extrapolation | None:
         """As ``Simulation.extrapolation``: of the first group of which something is left, if its steps go so far."""

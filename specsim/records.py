@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Int32s = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 
 PARTS = ("weights", "kv", "compute", "launch", "communication", "draft", "host")
+USES = ("bytes", "flops", "seconds_at_peak")
+"""What a step asks of each device: bytes moved, operations, and the seconds that those take at full peaks."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,9 @@ class RequestRecords:
         prompt_tokens, output_tokens: its lengths.
         preemptions: how often it lost its place; 0 where that is not known.
         cached_tokens: of its prompt, those whose KV was kept from other requests; 0 where that is not known.
+        accepted: verifies of drafts in which 0, 1, .. K tokens were accepted [requests, K + 1]; None where not known.
+        of_class, priority, domain: number of its class in the mixture, when it is served, whose acceptance it has;
+            None where all are alike.
         replica: which of several served it, or decoded it; None where there is one.
         prefill_replica: where others compute prompts, which of them did; None where it is the same.
         transferred: likewise, when the prompt's cache was at the replica that decodes [s]; NaN if it was never needed.
@@ -43,6 +49,10 @@ class RequestRecords:
     output_tokens: Ints
     preemptions: Ints
     cached_tokens: Ints
+    accepted: Int32s | None = None
+    of_class: Ints | None = None
+    priority: Ints | None = None
+    domain: Ints | None = None
     replica: Ints | None = None
     prefill_replica: Ints | None = None
     transferred: Floats | None = None
@@ -64,6 +74,8 @@ class StepRecords:
         kv_tokens: KV-cache tokens that are held, once the step's own have room.
         context_tokens: KV-cache entries that the step's requests attend to, each once.
         num_emitted: output tokens that requests received when the step ended.
+        used: [steps, len(USES)], what target and drafter ask of a device, without the padding of graphs; None where
+            that is not known.
         replica: which of several took it; None where there is one.
     """
 
@@ -78,6 +90,7 @@ class StepRecords:
     kv_tokens: Ints
     context_tokens: Ints
     num_emitted: Ints
+    used: Floats | None = None
     replica: Ints | None = None
 
 
@@ -113,6 +126,7 @@ class RoundTally:
         free: whether the output could not end within such a round, whatever the verifier said [kinds].
         count: how many there were [kinds].
         gap: times between successive chunks of output of a request, each within 0.25 % [s]; ascending [gaps].
+        gap_tokens: tokens in the chunk that ends it [gaps].
         gap_count: how many there were [gaps].
         gap_sum: of all of them [s].
     """
@@ -124,6 +138,7 @@ class RoundTally:
     free: Bools
     count: Ints
     gap: Floats
+    gap_tokens: Ints
     gap_count: Ints
     gap_sum: float
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +92,7 @@ class Simulation:
         cost: Pricing | None = None,
         policy: Policy | None = None,
         keep_rounds: bool | None = None,
+        spill: Path | None = None,
     ) -> RunRecords:
         """Simulate one run; the same arguments give the same records, byte for byte.
 
@@ -101,17 +104,22 @@ class Simulation:
             cost: prices steps in place of ``step_cost``.
             policy: decides draft lengths up to ``num_draft_tokens``; by default all are so long.
             keep_rounds: whether every round is recorded, or their tally alone; by default of runs that are not long.
+            spill: folder where rows of steps and rounds are written as they come, and read from afterwards; by default
+                they are held in memory.
 
         Raises:
             InfeasibleError: when a request could never be served.
         """
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
-        setup = self.setup(num_draft_tokens, replication, cost=cost, policy=policy, keep_rounds=keep_rounds)
+        setup = self.setup(
+            num_draft_tokens, replication, cost=cost, policy=policy, keep_rounds=keep_rounds, spill=spill
+        )
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            return serve_closed_loop(setup, lengths, load.concurrency, think)
-        return serve_open_loop(setup, lengths, self.traffic.arrivals(load, num_requests, replication))
+            return labelled(serve_closed_loop(setup, lengths, load.concurrency, think), lengths)
+        arrivals = self.traffic.arrivals(load, num_requests, replication)
+        return labelled(serve_open_loop(setup, lengths, arrivals), lengths)
 
     def setup(
         self,
@@ -121,6 +129,7 @@ class Simulation:
         cost: Pricing | None = None,
         policy: Policy | None = None,
         keep_rounds: bool = True,
+        spill: Path | None = None,
     ) -> Setup:
         """How the engine is to serve; arguments as of ``run``."""
         scenario, engine = self.inputs.scenario, self.inputs.engine
@@ -159,11 +168,23 @@ class Simulation:
             chunked_prefill=not engine.whole_prompts,
             prefill_first=engine.scheduling == "prompts_first",
             keep_rounds=keep_rounds,
+            spill=spill,
         )
 
     def kv_pools(self, num_draft_tokens: int) -> list[int]:
-        """Sizes of the KV pools, of each replica one [tokens]."""
-        return [self.memory(num_draft_tokens > 0).kv_tokens]
+        """Sizes of the KV pools, of each replica one, in whole blocks [tokens]."""
+        block = self.inputs.engine.block_size or BLOCK_SIZE
+        return [self.memory(num_draft_tokens > 0).kv_tokens // block * block]
+
+    @property
+    def bandwidths(self) -> list[float]:
+        """Peak memory bandwidth of a device, of each replica one [B/s]."""
+        return [self.inputs.device.memory.bandwidth]
+
+    @property
+    def num_devices(self) -> int:
+        """Of all replicas."""
+        return self.inputs.scenario.deployment.num_devices
 
     def prompt_bytes(self, speculating: bool, tokens: int) -> float:
         """What the cache of a prompt takes, the drafter's beside the target's, each entry once over all devices [B]."""
@@ -191,6 +212,12 @@ class Simulation:
         device = None if own else beyond_device(self.inputs.device, shapes, reached.step_tokens)
         profile = beyond_profile(engine, reached)
         return Extrapolation(device, profile) if device or profile else None
+
+    @property
+    def num_requests(self) -> int:
+        """How many requests the scenario's own load sends: as many as it says, of a replay no more than there are."""
+        workload = self.inputs.scenario.workload
+        return min(workload.num_requests, self.traffic.num_replayed or workload.num_requests)
 
     def lengths(self, num_requests: int, replication: int, load: Load | None = None) -> Lengths:
         """The lengths of the first requests of a replication; under a replay, those of the trace in its order."""
@@ -292,6 +319,12 @@ class Simulation:
 def is_short(lengths: Lengths) -> bool:
     """Whether every round of a run is kept unless it is said otherwise."""
     return bool(lengths.output.sum() <= LONG_RUN)
+
+
+def labelled(run: RunRecords, lengths: Lengths) -> RunRecords:
+    """The run, its requests with what is known of them beside their lengths."""
+    labels = {name: getattr(lengths, name) for name in ("of_class", "priority", "domain")}
+    return replace(run, requests=replace(run.requests, **labels))
 
 
 def _measured_products(inputs: Inputs, rates: Rates) -> MeasuredProducts:

@@ -84,6 +84,18 @@ def _summary(drafted: Ints, nodes: Ints, accepted: Ints, emitted: Ints, free: Bo
     )
 
 
+def acceptance_length(accepted: NDArray[np.integer]) -> Floats:
+    """Mean of accepted + 1 over the verifies of each request [requests]; NaN where nothing was drafted.
+
+    Args:
+        accepted: as in ``RequestRecords`` [requests, K + 1]. The end of an output cuts nothing short here.
+    """
+    verifies = accepted.sum(axis=1)
+    tokens = accepted @ np.arange(1, accepted.shape[1] + 1)
+    length: Floats = np.divide(tokens, verifies, out=np.full(len(accepted), np.nan), where=verifies > 0)
+    return length
+
+
 def untouched(requests: RequestRecords, rounds: RoundRecords) -> NDArray[np.bool_]:
     """[rounds] True where the output could not end within the round, whatever the verifier said.
 

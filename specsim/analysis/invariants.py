@@ -107,7 +107,7 @@ def steps_follow_each_other(steps: StepRecords, kv_tokens: int | None = None) ->
     parts, lasts = s.parts.sum(axis=1), s.end - s.start
     apart = ~(np.abs(parts - lasts) <= 2 * np.spacing(s.end) + ROUNDING * lasts)
     yield from _each("step", apart, "lasts {} s, and its parts {} s", lasts, parts)
-    for name in (field.name for field in fields(s) if field.name not in ("start", "end", "parts", "replica")):
+    for name in (field.name for field in fields(s) if field.name not in ("start", "end", "parts", "used", "replica")):
         counts: Ints = getattr(s, name)
         yield from _each("step", counts < 0, f"has {{}} as {name}", counts)
     yield from _each("step", s.num_decodes + s.num_prompt_tokens == 0, "computes no token")

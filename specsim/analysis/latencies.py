@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from specsim.records import RequestRecords, RoundRecords, RoundTally, StepRecords
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,11 @@ def tpot(requests: RequestRecords) -> Floats:
     return seconds
 
 
+def decode_rate(requests: RequestRecords) -> Floats:
+    """Output tokens per second that each request's user sees after the first, 1/TPOT [tokens/s]; NaN likewise."""
+    return 1.0 / tpot(requests)
+
+
 def e2e(requests: RequestRecords) -> Floats:
     """Time from sending a request to its last token [s]."""
     return requests.finish - requests.arrival
@@ -66,20 +72,43 @@ def itl(steps: StepRecords, rounds: RoundRecords) -> Floats:
     A verify that emits several tokens makes one chunk, as a streaming client sees it; their mean therefore exceeds TPOT
     when speculation is on.
     """
+    return chunk_gaps(steps, rounds)[0]
+
+
+def itl_per_token(gaps: Floats, tokens: Ints) -> Floats:
+    """Times between successive chunks shared out among the tokens that they bring [s], one per token."""
+    return np.repeat(gaps / tokens, tokens)
+
+
+def chunk_gaps(steps: StepRecords, rounds: RoundRecords) -> tuple[Floats, Ints]:
+    """Times between successive chunks of output of the same request [s], and the tokens in the chunk that ends each."""
     order = np.argsort(rounds.request, kind="stable")
     request = rounds.request[order]
     ready = steps.end[rounds.step[order]]
-    return np.asarray(np.diff(ready)[request[1:] == request[:-1]])
+    same = request[1:] == request[:-1]
+    return np.asarray(np.diff(ready)[same]), np.asarray(rounds.num_emitted[order][1:][same])
 
 
 def tallied_itl(tally: RoundTally) -> LatencySummary:
     """The summary of ``itl`` from a tally: the mean exact, percentiles within 0.25 %."""
-    number = int(tally.gap_count.sum())
+    return _tallied(tally.gap, tally.gap_count, tally.gap_sum)
+
+
+def tallied_itl_per_token(tally: RoundTally) -> LatencySummary:
+    """The summary of ``itl_per_token`` from a tally, likewise."""
+    seconds = tally.gap / np.maximum(tally.gap_tokens, 1)
+    order = np.argsort(seconds, kind="stable")
+    return _tallied(seconds[order], (tally.gap_count * tally.gap_tokens)[order], tally.gap_sum)
+
+
+def _tallied(values: Floats, count: Ints, total: float) -> LatencySummary:
+    """Of values that ascend [s], how many there are of each, and their sum."""
+    number = int(count.sum())
     if number == 0:
         return LatencySummary(math.nan, math.nan, math.nan, math.nan, 0)
-    below = np.cumsum(tally.gap_count)
-    p50, p90, p99 = (float(tally.gap[np.searchsorted(below, share * number)]) for share in (0.5, 0.9, 0.99))
-    return LatencySummary(tally.gap_sum / number, p50, p90, p99, number)
+    below = np.cumsum(count)
+    p50, p90, p99 = (float(values[np.searchsorted(below, share * number)]) for share in (0.5, 0.9, 0.99))
+    return LatencySummary(total / number, p50, p90, p99, number)
 
 
 def summarise_latency(values: Floats) -> LatencySummary:

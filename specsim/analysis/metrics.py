@@ -8,16 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.acceptance import AcceptanceSummary, acceptance, tallied_acceptance
 from specsim.analysis.latencies import LatencySummary, e2e, itl, summarise_latency, tallied_itl, tpot, ttft
 from specsim.analysis.replicas import num_replicas
+from specsim.analysis.steady import Window, within
 from specsim.forward import Reach
-from specsim.records import PARTS, Floats, RequestRecords, RoundTally, RunRecords, StepRecords
-
-Window = tuple[float, float]
-"""From, to [s]: what happened after the first and up to the second."""
+from specsim.records import PARTS, Floats, RoundTally, RunRecords, StepRecords
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class RunMetrics:
 
 
 def summarise(records: RunRecords, window: Window | None = None) -> RunMetrics:
-    """Everything that one run means; the steady metrics are those of ``window``, see ``steady_window``."""
+    """Everything that one run means; the steady metrics are those of ``window``, see ``steady``."""
     requests, steps = records.requests, records.steps
     duration = float(requests.finish.max() - requests.arrival.min())
     busy = float((steps.end - steps.start).sum())
@@ -99,22 +96,8 @@ def output_tokens_per_s(records: RunRecords, window: Window) -> float:
     Tokens count when they are ready, not while they are worked on, so each end of a window misplaces at most the tokens
     of one step.
     """
-    emitted = records.steps.num_emitted[_within(records.steps.end, window)]
+    emitted = records.steps.num_emitted[within(records.steps.end, window)]
     return float(emitted.sum() / (window[1] - window[0]))
-
-
-def steady_window(requests: RequestRecords, concurrency: int) -> Window | None:
-    """The part of a closed-loop run between its ramp and its tail [s], or None when the run is too short to have one.
-
-    It opens with the ``concurrency``-th completion, when every place has turned over once on average and requests are
-    no longer in step with each other, and closes when the last request is sent, from when on the batch drains. A
-    request much longer than its fellows may still be of the first wave when it opens.
-    """
-    if requests.finish.size < concurrency:
-        return None
-    opens = float(np.partition(requests.finish, concurrency - 1)[concurrency - 1])
-    closes = float(requests.arrival.max())
-    return (opens, closes) if opens < closes else None
 
 
 def mean_running_batch(steps: StepRecords, window: Window | None = None) -> float:
@@ -133,10 +116,6 @@ def _covered(start: Floats, end: Floats) -> float:
     """The time that spans cover, some of them at once; they begin one after the other [s]."""
     before = np.append(-np.inf, np.maximum.accumulate(end)[:-1])
     return float(np.maximum(end - np.maximum(start, before), 0.0).sum())
-
-
-def _within(times: NDArray[np.float64], window: Window) -> NDArray[np.bool_]:
-    return (window[0] < times) & (times <= window[1])
 
 
 def reach(steps: StepRecords) -> Reach:

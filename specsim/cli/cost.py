@@ -16,7 +16,8 @@ def cost(
     num_draft_tokens: Annotated[
         str | None,
         typer.Option(
-            help="Draft tokens per verify, 0 for none; several by commas. Default: 0 and those of the scenario's policy"
+            help="Draft tokens per verify, 0 for none; several by commas. Default: 0 and what the scenario's policy "
+            "names: a schedule's lengths, of others the longest"
         ),
     ] = None,
     context: Annotated[
@@ -42,19 +43,19 @@ def cost(
     """
     from specsim.cli.terminal import console, warn
     from specsim.planner.cost import step_costs
-    from specsim.report.cost import cost_sentences, limit_table, memory_table, read_steps, time_table
+    from specsim.report.cost import cost_sentences, limit_table, memory_table, named_lengths, read_steps, time_table
     from specsim.report.cost_files import cost_files
     from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, write_folder
     from specsim.schema.load import load_scenario
 
     inputs = load_scenario(scenario, overrides or ())
-    policy = inputs.scenario.speculation.policy.num_draft_tokens
-    batches, draft_lengths = read_steps(batch, f"0,{policy}" if num_draft_tokens is None else num_draft_tokens)
+    by_policy = ",".join(map(str, named_lengths(inputs.scenario.speculation.policy)))
+    batches, draft_lengths = read_steps(batch, by_policy if num_draft_tokens is None else num_draft_tokens)
     if out:
         refuse_existing(out, force=force)
     report = step_costs(inputs, batches, draft_lengths, context=context, prompt_tokens=prompt_tokens)
-    sentences = cost_sentences(inputs, report)
+    sentences = cost_sentences(inputs, report, by_policy=num_draft_tokens is None)
     if out:
         write_folder(out, cost_files(inputs, report, sentences), force=force)
     warn(extrapolation_sentence([(inputs, report.extrapolation)]))

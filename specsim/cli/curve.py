@@ -17,7 +17,7 @@ def curve(
     """Throughput and speedup against batch: up to which load does speculation pay?
 
     Simulates every batch without speculation and with each draft length (of a tree: number of levels), and writes the
-    curve as CSV, PNG and SVG, the resolved scenario and the provenance.
+    curve as CSV, PNG and SVG, the resolved scenario and the provenance. Ctrl-C ends it; what is finished is written.
 
     Examples:
     specsim curve llama3.1-8b-h100-eagle3
@@ -27,8 +27,9 @@ def curve(
     specsim curve my.yaml --set deployment.device=h200 --set curve.batches=[1,16,64,256] --out out/h200
     """
     from specsim.cli.terminal import console, simulation_bar, warn
+    from specsim.errors import PartialResultError
     from specsim.planner.curve import simulate_curve
-    from specsim.report.curve import answer, table
+    from specsim.report.curve import answer, missing, table
     from specsim.report.curve_files import curve_files
     from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, write_folder
@@ -50,3 +51,5 @@ def curve(
     screen.print()
     screen.print(table(inputs.scenario, result))
     screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
+    if result.interrupted:
+        raise PartialResultError(missing(inputs.scenario, result))

@@ -10,7 +10,7 @@ import typer
 
 from specsim import __version__
 from specsim.cli import calibrate, cost, curve, doctor, listing, prove, quantiles, schema, simulate, theory, validate
-from specsim.errors import BrokenRunError, SpecsimError
+from specsim.errors import BrokenRunError, PartialResultError, SpecsimError
 
 EXIT_BROKEN_RUN = 1
 EXIT_BAD_INPUT = 2
@@ -68,6 +68,9 @@ def main() -> None:
         sys.exit(_report(error))
     except BrokenRunError as error:
         sys.exit(_report_broken(error))
+    except PartialResultError as partial:
+        print(f"interrupted; {partial}", file=sys.stderr)
+        sys.exit(EXIT_INTERRUPTED)
     except SystemExit as stop:  # typer turns an interruption into this, without a word
         if stop.code == EXIT_INTERRUPTED:
             print("interrupted; nothing was written", file=sys.stderr)

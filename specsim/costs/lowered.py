@@ -104,6 +104,24 @@ class HostTimes(NamedTuple):
     piecewise: float
 
 
+class UseForm(NamedTuple):
+    """What a forward pass asks of one device, in place of how long it takes.
+
+    Attributes:
+        by_tokens, by_logit_rows, by_fused_tokens, by_corrected_rows: bytes, operations, and the seconds that the
+            operations take at the full peak of their precision [rows, 3].
+        attention: bytes and operations, as if both came at one a second.
+        flops: the full peak at which attention computes [FLOP/s].
+    """
+
+    by_tokens: Floats
+    by_logit_rows: Floats
+    by_fused_tokens: Floats
+    by_corrected_rows: Floats
+    attention: AttentionForm
+    flops: float
+
+
 class StepForm(NamedTuple):
     """A step: passes of target and drafter, and the host.
 
@@ -111,12 +129,17 @@ class StepForm(NamedTuple):
         rows: the most that any table has room for.
         target, drafter: their passes; without a drafter the target's stand in and are not asked for.
         host: the rest.
+        target_use, drafter_use: what their passes ask of one device, likewise.
+        stages: of the target's pipeline, each a device with its share of the target's pass.
     """
 
     rows: int
     target: PassForm
     drafter: PassForm
     host: HostTimes
+    target_use: UseForm
+    drafter_use: UseForm
+    stages: float
 
 
 @kernel
@@ -151,6 +174,41 @@ def price_step(form: StepForm, passes: Ints, num_passes: int, num_lookups: int, 
     )
     if num_lookups:
         parts[HOST] += form.host.per_lookup_step + form.host.per_lookup * num_lookups
+
+
+@kernel
+def use_step(form: StepForm, passes: Ints, num_passes: int, used: Floats) -> None:
+    """Bytes, operations and seconds at full peaks of a step, of one device, without the padding of graphs.
+
+    Args:
+        form: of the deployment.
+        passes, num_passes: as for ``price_step``.
+        used: receives the three [3].
+    """
+    moved, operations, seconds = use_pass(form.target_use, passes[0])
+    used[0], used[1], used[2] = moved / form.stages, operations / form.stages, seconds / form.stages
+    for i in range(1, num_passes):
+        moved, operations, seconds = use_pass(form.drafter_use, passes[i])
+        used[0] += moved
+        used[1] += operations
+        used[2] += seconds
+
+
+@kernel
+def use_pass(form: UseForm, row: Ints) -> tuple[float, float, float]:
+    """Bytes, operations and seconds at full peaks of one pass."""
+    if row[CORRECTED_ROWS] > 0:
+        corrected = form.by_corrected_rows[row[CORRECTED_ROWS]]
+        return corrected[0], corrected[1], corrected[2]
+    layers, head = form.by_tokens[row[TOKENS]], form.by_logit_rows[row[LOGIT_ROWS]]
+    fusion = form.by_fused_tokens[row[FUSED_TOKENS]]
+    work = Pass(row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9])
+    traffic, arithmetic = price_attention(form.attention, work)
+    return (
+        layers[0] + head[0] + fusion[0] + traffic,
+        layers[1] + head[1] + fusion[1] + arithmetic,
+        layers[2] + head[2] + fusion[2] + arithmetic / form.flops,
+    )
 
 
 @kernel
@@ -252,4 +310,6 @@ def empty_step() -> StepForm:
     attention = AttentionForm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros((0, 5)))
     parts = PassForm(np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), attention)
     host = HostTimes(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(0, np.int64), 0.0, 0.0)
-    return StepForm(0, parts, parts, host)
+    none = np.zeros((0, 3))
+    use = UseForm(none, none, none, none, attention, 1.0)
+    return StepForm(0, parts, parts, host, use, use, 1.0)

@@ -5,7 +5,6 @@ Everything that depends on a number of rows alone is a table over that number; a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -19,7 +18,9 @@ from specsim.costs.linear import BYTES_PER_ELEMENT, linear_time
 from specsim.costs.lowered import PassForm, price_pass
 from specsim.costs.operator_tables import ProductTime
 from specsim.costs.roofline import Rates, device_rates
+from specsim.costs.row_table import RowTable
 from specsim.costs.shapes import ForwardShape
+from specsim.costs.use import PassUse
 from specsim.forward import Pass
 from specsim.schema.hardware import Device
 
@@ -27,7 +28,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CORRECTION_KERNELS = 3
-FIRST_BLOCK = 2048  # rows of a table computed at once; covers most steps
 
 
 class PassTime(NamedTuple):
@@ -52,6 +52,8 @@ class PassCost:
 
     Attributes:
         num_layers: of the shape.
+        stages: of its pipeline.
+        use: counts what the passes ask of one device.
     """
 
     def __init__(
@@ -65,7 +67,8 @@ class PassCost:
     ) -> None:
         rates = device_rates(device, ideal=ideal)
         timed = products or partial(linear_time, rates=rates)
-        self.num_layers = shape.model.num_hidden_layers
+        self.num_layers, self.stages = shape.model.num_hidden_layers, shape.stages
+        self.use = PassUse(shape, device, ideal=ideal)
         self._tables = (
             RowTable(partial(_token_seconds, shape, device, rates, timed)),
             RowTable(partial(timed, [shape.head])),
@@ -85,26 +88,6 @@ class PassCost:
             table.up_to(most_rows) for table in self._tables
         )
         return PassForm(by_tokens, by_logit_rows, by_fused_tokens, by_corrected_rows, self._attention.form)
-
-
-class RowTable:
-    """Columns of seconds by number of rows, computed once for each block of numbers that is asked for.
-
-    Args:
-        compute: numbers of rows [n] → columns of seconds, each [n].
-    """
-
-    def __init__(self, compute: Callable[[Ints], Sequence[Floats]]) -> None:
-        self._compute = compute
-        self._rows = np.zeros((0, 0))
-
-    def up_to(self, rows: int) -> Floats:
-        """The table [at least rows + 1, columns]."""
-        while rows >= len(self._rows):
-            block = np.arange(len(self._rows), max(2 * len(self._rows), FIRST_BLOCK))
-            columns = np.column_stack(self._compute(block))
-            self._rows = np.vstack([self._rows, columns]) if len(self._rows) else np.ascontiguousarray(columns)
-        return self._rows
 
 
 def _token_seconds(

@@ -97,7 +97,16 @@ class StepCost:
         """The lowered form, with tables for up to so many rows in a pass."""
         rows = max(rows, self._graphs.sizes[-1] if self._graphs else 0)
         target = self._target.form(rows)
-        return StepForm(rows, target, self._drafter.form(rows) if self._drafter else target, self._host)
+        target_use = self._target.use.form(rows)
+        return StepForm(
+            rows,
+            target,
+            self._drafter.form(rows) if self._drafter else target,
+            self._host,
+            target_use,
+            self._drafter.use.form(rows) if self._drafter else target_use,
+            float(self._target.stages),
+        )
 
     def launched(self, work: Pass) -> Pass:
         """The target's pass as it is launched: padded to the graph that replays it."""

@@ -1,7 +1,6 @@
 """What a pass asks of one device: bytes, operations, and which of the two each of its matrix products waits for.
 
-The cost functions themselves do the counting, with rates of one byte and one operation a second, so what is counted is
-what is priced.
+``use`` counts the same for every step of a run; here it is one pass, taken apart.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from specsim.costs.experts import expert_time
 from specsim.costs.linear import BYTES_PER_ELEMENT, LinearTime, linear_time
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape
+from specsim.costs.use import counting
 from specsim.forward import Pass
 from specsim.schema.hardware import Device
 
@@ -59,17 +59,9 @@ def pass_usage(shape: ForwardShape, device: Device, work: Pass, *, ideal: bool) 
         work: the pass.
         ideal: as for ``passes.PassCost``: only weights are traffic.
     """
-    rates = device_rates(device, ideal=ideal)
-    nothing = dict.fromkeys(rates.flops_in, math.inf)
-    # counted without the figures that some precisions have of their own
-    plain = replace(rates, quantised={}, grouped=1.0, attention_per_kv_head=0.0, attention_ramp=0.0, prompt_overhead=0)
-    byte = replace(plain, linear_bandwidth=1.0, flops_in=nothing, attention_bandwidth=1.0)
+    rates, (byte, operation, peak) = device_rates(device, ideal=ideal), counting(device, ideal=ideal)
     own = {name: figures._replace(bandwidth=math.inf) for name, figures in rates.quantised.items()}
     arithmetic = replace(rates, linear_bandwidth=math.inf, quantised=own)
-    one_each = dict.fromkeys(rates.flops_in, 1.0)
-    operation = replace(plain, linear_bandwidth=math.inf, flops_in=one_each, attention_flops=1.0, row_tile=(1, 1))
-    full = {name: flops for name, flops in device.peak if flops is not None}
-    peak = replace(operation, flops_in=full, attention_flops=device.peak.bf16)
 
     products = list(_products(shape, work))
     attend = partial(_attention, shape, work)

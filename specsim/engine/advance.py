@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step
+from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step, use_step
 from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.passes import DrafterForm
 from specsim.engine.chains import TREE_RULE, verify_chains
@@ -110,6 +110,7 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
                 continue
             if time[NOW] > horizon or (time[NOW] == horizon and not begins):
                 return AT_HORIZON
+            count[BLOCKS_MOVED] = 0
             if serving.limits.decode_only:
                 admit_decodes(replica, requests, serving.limits, serving.key)
             if serving.policy.kind == OUTSIDE:
@@ -141,6 +142,7 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
             if most_rows(passes) > serving.costs.rows:
                 return TABLES_SHORT
             price_step(serving.costs, passes, len(passes), count[LOOKUPS], AS_CAPTURED, replica.parts)
+            use_step(serving.costs, passes, len(passes), replica.used)
             count[PHASE] = PRICED
         elif phase == PRICED:
             replica.parts[COMMUNICATION] += count[BLOCKS_MOVED] * serving.limits.seconds_per_block

@@ -38,6 +38,7 @@ def _commit_decodes(replica: Replica, requests: Requests, limits: Limits, drafte
     takes_in, num_nodes, row, step = drafter.takes_in, limits.num_nodes, replica.number[ROUNDS], replica.number[STEPS]
     decodes, all_out, lengths = replica.seats.decodes, replica.seats.num_out, replica.seats.num_draft
     last_is_new, rounds, tally, gaps = replica.seats.last_is_new, log.rounds, log.tally, log.gaps
+    accepted = log.accepted
     longest, total, gap_sum = len(num_nodes) - 1, 0, 0.0
     for b in range(replica.number[DECODES]):
         request, num_out, num_draft = decodes[b], all_out[b], lengths[b]
@@ -45,12 +46,13 @@ def _commit_decodes(replica: Replica, requests: Requests, limits: Limits, drafte
         received = min(num_out, lacking)
         if num_draft > 0:
             catch_up[request] = 0  # a drafter that sat out still lacks what it lacked before
+            accepted[request, num_out - 1] += 1
         catch_up[request] += tokens_to_take_in(takes_in, num_out - 1, last_is_new[b] > 0, nodes + 1)
         if emitted[request] == 0:
             first_token[request] = now
         else:
             gap_sum += now - last_token[request]
-            gaps[gap_class(now - last_token[request])] += 1
+            gaps[received, gap_class(now - last_token[request])] += 1
         last_token[request] = now
         emitted[request] += received
         total += received
@@ -79,7 +81,7 @@ def _commit_chunks(replica: Replica, requests: Requests, log: Log) -> int:
             requests.first_token[request] = now
         else:
             log.gap_sum[0] += now - requests.last_token[request]
-            log.gaps[gap_class(now - requests.last_token[request])] += 1
+            log.gaps[1, gap_class(now - requests.last_token[request])] += 1
         requests.last_token[request] = now
         requests.emitted[request] += 1
         tokens += 1

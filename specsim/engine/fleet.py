@@ -187,7 +187,11 @@ class Fleet:
         self._decode[chosen].accept(request, ends + link.latency)
 
     def _records(self) -> RunRecords:
-        served = replace(request_records(self.requests), replica=self._replica)
+        longest = max(server.accepted.shape[1] for server in self.servers)
+        accepted = np.zeros((len(self.requests), longest), np.int32)
+        for server in self.servers:
+            accepted[:, : server.accepted.shape[1]] += server.accepted
+        served = replace(request_records(self.requests, accepted), replica=self._replica)
         if self._decode:
             served = self._with_transfers(served)
         return merged(served, [server.records(served) for server in self.servers])

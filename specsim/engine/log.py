@@ -23,12 +23,12 @@ from specsim.engine.state import (
 )
 from specsim.forward import CONTEXT_TOKENS, PROMPT_TOKENS, TOKENS
 from specsim.kernels import kernel
-from specsim.records import PARTS
+from specsim.records import PARTS, USES
 
 Int32s = NDArray[np.int32]
 
 NUM_STEP_COUNTS, NUM_ROUND_COLUMNS = 8, 7
-NUM_EMITTED = 7  # of the counts of a step
+KV_BLOCKS, NUM_EMITTED = 5, 7  # of the counts of a step
 SHORTEST_GAP, GAP_RATIO, NUM_GAPS = 1e-7, 1.005, 6144
 """Gaps between chunks are counted in classes [s]: from the shortest on, each so many times the one before; the last
 class begins beyond 10^6 s."""
@@ -41,35 +41,41 @@ class Log(NamedTuple):
     Attributes:
         spans: start and end of steps [s].
         parts: seconds by part.
+        used: bytes, operations and seconds at full peaks.
         counts: of steps, as ``records.StepRecords`` has them from num_decodes on.
         rounds: as ``records.RoundRecords`` has them; the step is its number since the last time rows were taken.
         keep_rounds: whether rounds are written; they are counted in any case.
         tally: verifies by positions drafted, tokens out, tokens received, and whether the output could not end.
-        gaps: times between chunks by class.
+        gaps: times between chunks by tokens received after them and class.
         gap_sum: their sum [s]; [1].
+        accepted: verifies of drafts, by request and tokens accepted [N, longest draft + 1].
     """
 
     spans: Floats
     parts: Floats
+    used: Floats
     counts: Ints
     rounds: Int32s
     keep_rounds: bool
     tally: Ints
     gaps: Ints
     gap_sum: Floats
+    accepted: Int32s
 
 
-def new_log(num_steps: int, num_rounds: int, longest: int, *, keep_rounds: bool) -> Log:
-    """Room for so many steps and rounds, of drafts for so many positions."""
+def new_log(num_steps: int, num_rounds: int, longest: int, num_requests: int, *, keep_rounds: bool) -> Log:
+    """Room for so many steps and rounds, of drafts for so many positions, and for what is counted of requests."""
     return Log(
         spans=np.zeros((num_steps, 2)),
         parts=np.zeros((num_steps, len(PARTS))),
+        used=np.zeros((num_steps, len(USES))),
         counts=np.zeros((num_steps, NUM_STEP_COUNTS), np.int64),
         rounds=np.zeros((num_rounds if keep_rounds else 0, NUM_ROUND_COLUMNS), np.int32),
         keep_rounds=keep_rounds,
         tally=np.zeros((longest + 1, longest + 2, longest + 2, 2), np.int64),
-        gaps=np.zeros(NUM_GAPS, np.int64),
+        gaps=np.zeros((longest + 2, NUM_GAPS), np.int64),
         gap_sum=np.zeros(1),
+        accepted=np.zeros((num_requests, longest + 1), np.int32),
     )
 
 
@@ -87,6 +93,8 @@ def write_step(log: Log, replica: Replica) -> None:
     log.spans[row, 0], log.spans[row, 1] = replica.time[NOW], replica.time[STEP_END]
     for part in range(len(replica.parts)):
         log.parts[row, part] = replica.parts[part]
+    for use in range(len(replica.used)):
+        log.used[row, use] = replica.used[use]
     counts, target = log.counts[row], replica.passes[0]
     counts[0], counts[1] = count[DECODES], target[PROMPT_TOKENS]
     counts[2] = target[TOKENS] - target[PROMPT_TOKENS] - count[DECODES]

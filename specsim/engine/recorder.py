@@ -2,62 +2,76 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
-from specsim.engine.log import NUM_ROUND_COLUMNS, NUM_STEP_COUNTS, Log, gap_middles
+from specsim.engine.log import KV_BLOCKS, NUM_ROUND_COLUMNS, NUM_STEP_COUNTS, Int32s, Log, gap_middles
+from specsim.engine.rows import Rows
 from specsim.engine.state import ROUNDS, STEPS, Ints, Replica, Requests
-from specsim.records import PARTS, RequestRecords, RoundRecords, RoundTally, RunRecords, StepRecords
+from specsim.records import PARTS, USES, RequestRecords, RoundRecords, RoundTally, RunRecords, StepRecords
 
 
 class Recorder:
-    """Collects rows; arrays are joined once, at the end.
+    """Collects rows as they come, in memory or in files.
 
     Args:
         log: of the replica.
         block_size: tokens in a KV block.
+        counts_use: whether the log holds what steps ask of a device.
+        folder: where rows are written; None to hold them.
     """
 
-    def __init__(self, log: Log, block_size: int) -> None:
-        self._log, self._block_size = log, block_size
-        self._steps: list[tuple[np.ndarray, ...]] = []
-        self._rounds: list[Ints] = []
+    def __init__(self, log: Log, block_size: int, *, counts_use: bool, folder: Path | None = None) -> None:
+        self._log, self._block_size, self._counts_use = log, block_size, counts_use
+        files = {name: folder / name if folder else None for name in ("spans", "parts", "used", "counts", "rounds")}
+        self._spans, self._parts = Rows(2, np.float64, files["spans"]), Rows(len(PARTS), np.float64, files["parts"])
+        self._used = Rows(len(USES), np.float64, files["used"])
+        self._counts = Rows(NUM_STEP_COUNTS, np.int64, files["counts"])
+        self._rounds = Rows(NUM_ROUND_COLUMNS, np.int64, files["rounds"])
         self._num_steps = 0
 
     def take(self, replica: Replica) -> None:
         """Empty the log of its rows."""
         steps, rounds = int(replica.number[STEPS]), int(replica.number[ROUNDS])
         log = self._log
-        self._steps.append((log.spans[:steps].copy(), log.parts[:steps].copy(), log.counts[:steps].copy()))
+        self._spans.add(log.spans[:steps])
+        self._parts.add(log.parts[:steps])
+        if self._counts_use:
+            self._used.add(log.used[:steps])
+        counts = log.counts[:steps].copy()
+        counts[:, KV_BLOCKS] *= self._block_size
+        self._counts.add(counts)
         taken = log.rounds[:rounds].astype(np.int64)
         taken[:, 0] += self._num_steps
-        self._rounds.append(taken)
+        self._rounds.add(taken)
         self._num_steps += steps
         replica.number[STEPS] = replica.number[ROUNDS] = 0
 
     def records(self, served: RequestRecords, num_nodes: Ints) -> RunRecords:
-        """Everything recorded.
+        """Everything recorded; nothing can be taken afterwards.
 
         Args:
             served: the requests of the run.
             num_nodes: draft tokens of a draft for 0, 1, .. D positions.
         """
-        empty = (np.zeros((0, 2)), np.zeros((0, len(PARTS))), np.zeros((0, NUM_STEP_COUNTS), np.int64))
-        spans, parts, counts = (np.concatenate(column) for column in zip(empty, *self._steps, strict=True))
-        counts[:, 5] *= self._block_size
-        start, end = spans.T.copy()
-        steps = StepRecords(start, end, parts, *counts.T.copy()[:NUM_STEP_COUNTS])
+        used = self._used.all() if self._counts_use else None
+        start, end = self._spans.all().T
+        decodes, prompt, draft, running, waiting, kv, context, emitted = self._counts.all().T
+        steps = StepRecords(
+            start, end, self._parts.all(), decodes, prompt, draft, running, waiting, kv, context, emitted, used
+        )
         tally = self._tally(num_nodes)
         if not self._log.keep_rounds:
             return RunRecords(served, steps, None, tally)
-        rounds = np.concatenate([np.zeros((0, NUM_ROUND_COLUMNS), np.int64), *self._rounds]).T.copy()
-        step, request, num_draft, nodes, accepted, emitted, from_prompt = rounds
+        step, request, num_draft, nodes, accepted, emitted, from_prompt = self._rounds.all().T
         kept = RoundRecords(step, request, num_draft, nodes, accepted, emitted, from_prompt.astype(np.bool_))
         return RunRecords(served, steps, kept, tally)
 
     def _tally(self, num_nodes: Ints) -> RoundTally:
         log = self._log
         num_draft, num_out, num_emitted, free = kinds = np.nonzero(log.tally)
-        gaps = np.flatnonzero(log.gaps)
+        gaps, tokens = np.nonzero(log.gaps.T)
         return RoundTally(
             num_draft=num_draft,
             num_nodes=num_nodes[num_draft],
@@ -66,13 +80,14 @@ class Recorder:
             free=free > 0,
             count=log.tally[kinds],
             gap=gap_middles()[gaps],
-            gap_count=log.gaps[gaps],
+            gap_tokens=tokens,
+            gap_count=log.gaps[tokens, gaps],
             gap_sum=float(log.gap_sum[0]),
         )
 
 
-def request_records(requests: Requests) -> RequestRecords:
-    """What became of the requests."""
+def request_records(requests: Requests, accepted: Int32s) -> RequestRecords:
+    """What became of the requests, and what was accepted of their drafts."""
     return RequestRecords(
         arrival=requests.arrival.copy(),
         admitted=requests.admitted.copy(),
@@ -82,4 +97,5 @@ def request_records(requests: Requests) -> RequestRecords:
         output_tokens=requests.output_tokens.copy(),
         preemptions=requests.preempted.copy(),
         cached_tokens=requests.cached.copy(),
+        accepted=accepted,
     )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
@@ -143,8 +144,11 @@ class Server:
             cache=new_cache(self._serving.limits.segments.num_nodes + number if setup.prefix_caching else 0),
         )
         rounds = max(LOG_ROUNDS, num_slots)
-        self._log = new_log(LOG_STEPS, rounds, shape.num_levels, keep_rounds=setup.keep_rounds)
-        self._recorder, self._policy_state = Recorder(self._log, setup.block_size), None
+        self._log = new_log(LOG_STEPS, rounds, shape.num_levels, number, keep_rounds=setup.keep_rounds)
+        self._recorder = Recorder(
+            self._log, setup.block_size, counts_use=not self._serving.prices_outside, folder=setup.spill
+        )
+        self._policy_state = None
         changes = self.replica, self.requests, self._serving, self._log
         self._advance = settled(advance_function(), *changes, math.inf, True)
 
@@ -200,12 +204,17 @@ class Server:
     def finish(self) -> RunRecords:
         """Run until nothing is left to do."""
         self.drain()
-        return self.records(request_records(self.requests))
+        return self.records(request_records(self.requests, self._log.accepted))
 
     def drain(self) -> None:
         """Run until nothing is left to do."""
         while self.run(math.inf) != IDLE:
             pass
+
+    @property
+    def accepted(self) -> NDArray[np.int32]:
+        """Verifies of drafts here, by request and tokens accepted [N, longest draft + 1]."""
+        return self._log.accepted
 
     def records(self, served: RequestRecords) -> RunRecords:
         """What it did, beside what became of the requests."""

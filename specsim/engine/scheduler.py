@@ -13,7 +13,6 @@ from specsim.engine.line import foremost
 from specsim.engine.places import admit, preempt_last, take_blocks
 from specsim.engine.state import (
     BLOCKS_IN_USE,
-    BLOCKS_MOVED,
     CHUNKS,
     DECODES,
     LOOKUPS,
@@ -31,7 +30,7 @@ from specsim.luck import LANE_FOUND
 def schedule(replica: Replica, requests: Requests, limits: Limits, key: Words) -> None:
     """Fill the decodes and chunks of the replica's next step."""
     count, budget = replica.number, limits.max_num_batched_tokens
-    count[DECODES], count[CHUNKS], count[BLOCKS_MOVED] = 0, 0, 0
+    count[DECODES], count[CHUNKS] = 0, 0
     if limits.prefill_first:
         budget, lost = _serve_running(replica, requests, limits, budget, True, False)
         if not lost and not limits.decode_only:  # there, who may come in has come in already

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -59,6 +60,7 @@ class Setup:
         pool_tokens: tokens of a request, drafts included → what it takes from the KV pool.
         chunked_prefill, prefill_first: see ``Limits``.
         keep_rounds: whether every round is recorded; of a long run only their tally fits.
+        spill: folder where rows of steps and rounds are written as they come; None to hold them in memory.
     """
 
     max_num_seqs: int
@@ -85,6 +87,7 @@ class Setup:
     chunked_prefill: bool = True
     prefill_first: bool = False
     keep_rounds: bool = True
+    spill: Path | None = None
 
 
 def serving_of(setup: Setup, lengths: Lengths, think: Floats, rows: int) -> Serving:

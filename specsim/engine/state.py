@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from specsim.forward import NUM_SUMS
 from specsim.luck import NUM_LANES
-from specsim.records import PARTS
+from specsim.records import PARTS, USES
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -198,6 +198,7 @@ class Replica(NamedTuple):
         cache: what is kept of text; without nodes unless prefixes are cached.
         passes: of the step, the target's pass and then the drafter's, as rows of ``forward.Pass`` [longest draft + 1].
         parts: of the step, seconds by part.
+        used: of the step, bytes, operations and seconds at full peaks, see ``costs.lowered.use_step`` [3].
         memory: what the policy remembers, see ``policies.form``.
         lanes: uniforms of the requests in service [S, NUM_LANES, columns, positions].
         by_round: likewise, by the start of a round; no columns unless the rule needs them.
@@ -212,6 +213,7 @@ class Replica(NamedTuple):
     cache: Cache
     passes: Ints
     parts: Floats
+    used: Floats
     memory: Floats
     lanes: Floats
     by_round: Floats
@@ -266,6 +268,7 @@ def new_replica(
         cache=cache,
         passes=np.zeros((num_passes, NUM_SUMS), np.int64),
         parts=np.zeros(len(PARTS)),
+        used=np.zeros(len(USES)),
         memory=memory,
         lanes=np.zeros((num_slots, NUM_LANES, columns[0], num_positions)),
         by_round=np.zeros((num_slots, NUM_LANES, columns[1], num_positions)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -44,6 +44,8 @@ class CurveResult:
             equal replicas all together, and of none where they differ.
         notes: what the inputs leave open, in sentences.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
+        missing: points of the grid that an interruption left out; there are no crossings then.
+        interrupted: whether anything was left out, and be it batches nearer to a crossing.
         in_transit: whether requests that are in flight can be neither running nor waiting, but on their way between
             replicas.
     """
@@ -55,6 +57,8 @@ class CurveResult:
     free_batch: dict[int, int | None]
     notes: tuple[str, ...] = ()
     extrapolation: Extrapolation | None = None
+    missing: tuple[Point, ...] = ()
+    interrupted: bool = False
     in_transit: bool = False
 
     @property
@@ -71,6 +75,8 @@ class CurveResult:
 def simulate_curve(inputs: Inputs, *, jobs: int | None = None, progress: Progress = lambda share: None) -> CurveResult:
     """Run every point of the scenario's curve; the result does not depend on ``jobs``.
 
+    An interruption (Ctrl-C) ends it; the points finished by then are the result, which says what is missing.
+
     Args:
         inputs: the scenario and what it refers to.
         jobs: processes; None for one per processor.
@@ -78,6 +84,7 @@ def simulate_curve(inputs: Inputs, *, jobs: int | None = None, progress: Progres
 
     Raises:
         InfeasibleError: before anything is simulated, when some request could never be served.
+        KeyboardInterrupt: before any speedup was known.
     """
     curve, simulation = inputs.scenario.curve, simulation_of(inputs)
     draft_lengths = inputs.scenario.compared_draft_lengths
@@ -86,11 +93,26 @@ def simulate_curve(inputs: Inputs, *, jobs: int | None = None, progress: Progres
         for replication in range(curve.replications):
             simulation.lengths_checked(num_requests(inputs, point.batch), point.num_draft_tokens, replication)
     processes = jobs or os.cpu_count() or 1
-    runs = run_all(inputs, points, processes, lambda share: progress(GRID_SHARE * share))
-    for _ in range(REFINEMENTS):
-        near = _points_at_crossings(draft_lengths, runs)
-        runs |= run_all(inputs, near, processes, lambda share: progress((1 - GRID_SHARE) / REFINEMENTS * share))
-    return _result(simulation, runs)
+    runs: dict[Point, PointRuns] = {}
+    interrupted = False
+    try:  # points are taken in one by one, as they finish
+        runs.update(run_all(inputs, points, processes, lambda share: progress(GRID_SHARE * share)))
+        for _ in range(REFINEMENTS):
+            near = _points_at_crossings(draft_lengths, runs)
+            runs.update(
+                run_all(inputs, near, processes, lambda share: progress((1 - GRID_SHARE) / REFINEMENTS * share))
+            )
+    except KeyboardInterrupt:
+        interrupted, runs = True, _compared(runs)
+        if not any(point.num_draft_tokens for point in runs):
+            raise
+    missing = tuple(point for point in points if point not in runs)
+    return replace(_result(simulation, runs, missing), interrupted=interrupted)
+
+
+def _compared(runs: dict[Point, PointRuns]) -> dict[Point, PointRuns]:
+    """The points that have one without speculation beside them."""
+    return {point: found for point, found in runs.items() if Point(point.batch, 0) in runs}
 
 
 def _points_at_crossings(draft_lengths: Iterable[int], runs: dict[Point, PointRuns]) -> list[Point]:
@@ -112,7 +134,7 @@ def _crossings(k: int, runs: dict[Point, PointRuns]) -> Crossings:
     return find_crossings(batches, np.stack([_speedups(runs, Point(batch, k)) for batch in batches], axis=1))
 
 
-def _result(simulation: Simulation, runs: dict[Point, PointRuns]) -> CurveResult:
+def _result(simulation: Simulation, runs: dict[Point, PointRuns], missing: tuple[Point, ...]) -> CurveResult:
     scenario = simulation.inputs.scenario
     context = mean_context(simulation)
     points = pd.DataFrame([_row(simulation, runs, point, context) for point in sorted(runs)])
@@ -122,10 +144,11 @@ def _result(simulation: Simulation, runs: dict[Point, PointRuns]) -> CurveResult
         batches=scenario.curve.batches,
         points=points.assign(closed_form_speedup=points["closed_form_speedup"].where(points["batch"] <= largest)),
         closed_form=closed_form[closed_form["batch"] <= largest],
-        crossings={k: _crossings(k, runs) for k in scenario.compared_draft_lengths},
+        crossings={} if missing else {k: _crossings(k, runs) for k in scenario.compared_draft_lengths},
         free_batch=_free_batches(simulation),
         notes=tuple(_notes(simulation)),
         extrapolation=simulation.extrapolation(farthest(run.reach for run in runs.values())),
+        missing=missing,
         in_transit=scenario.fleet is not None and scenario.fleet.disaggregation is not None,
     )
 

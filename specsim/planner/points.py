@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.analysis.metrics import reach, steady_window, summarise
+from specsim.analysis.metrics import reach, summarise
+from specsim.analysis.steady import steady_window
 from specsim.engine.run import warm_up
 from specsim.fleets import simulation_of
 from specsim.forward import Reach
@@ -68,17 +69,16 @@ def _work(inputs: Inputs, point: Point) -> float:
     return rounds * (0.01 + 1 / point.batch)
 
 
-def run_all(inputs: Inputs, points: Sequence[Point], jobs: int, progress: Progress) -> dict[Point, PointRuns]:
-    """Every point; the longest start first, so that processes finish together."""
+def run_all(
+    inputs: Inputs, points: Sequence[Point], jobs: int, progress: Progress
+) -> Iterator[tuple[Point, PointRuns]]:
+    """Every point with its runs, as they finish; the longest start first, so that processes finish together."""
     ordered = sorted(points, key=lambda point: -_work(inputs, point))
     total = sum(_work(inputs, point) for point in points)
     warm_up()  # or each process would compile for itself
-    runs = {}
     for i, result in spread(run_point, [(inputs, point) for point in ordered], jobs):
-        point = ordered[i]
-        runs[point] = result
-        progress(_work(inputs, point) / total)
-    return runs
+        progress(_work(inputs, ordered[i]) / total)
+        yield ordered[i], result
 
 
 def run_point(inputs: Inputs, point: Point) -> PointRuns:
@@ -92,7 +92,7 @@ def run_point(inputs: Inputs, point: Point) -> PointRuns:
             num_requests=num_requests(inputs, point.batch),
             replication=replication,
         )
-        metrics = summarise(records, steady_window(records.requests, point.batch))
+        metrics = summarise(records, steady_window(records.requests))
         length = metrics.acceptance.untouched_acceptance_length if point.num_draft_tokens else 1.0
         throughput = metrics.steady_output_tokens_per_s
         latencies = (metrics.ttft.p50, metrics.tpot.p50)

@@ -12,9 +12,11 @@ from specsim.planner.cost import CostReport, MemoryReport, StepReport
 from specsim.planner.notes import held_acceptance
 from specsim.records import PARTS
 from specsim.report.numbers import read_list
-from specsim.report.words import drafts
+from specsim.report.words import drafts, policy_words
 from specsim.schema.load import Inputs
+from specsim.schema.policy import OffAbovePolicy, Policy, StaticPolicy
 from specsim.schema.scenario import Scenario
+from specsim.schema.schedule import SchedulePolicy
 
 WAITS_FOR = {
     "weights": "memory bandwidth (weights)",
@@ -48,14 +50,27 @@ def read_steps(batches: str, draft_lengths: str) -> tuple[list[int], list[int]]:
     return list(dict.fromkeys(found)), list(dict.fromkeys(lengths))
 
 
-def cost_sentences(inputs: Inputs, report: CostReport) -> list[str]:
-    """The answer, and what it must be read with."""
+def named_lengths(policy: Policy) -> list[int]:
+    """No drafts, and the draft lengths that a policy names: those of a schedule, of others the longest."""
+    named = {row.num_draft_tokens for row in policy.rows} if isinstance(policy, SchedulePolicy) else set()
+    return sorted({0, policy.num_draft_tokens, *named})
+
+
+def cost_sentences(inputs: Inputs, report: CostReport, *, by_policy: bool = False) -> list[str]:
+    """The answer, and what it must be read with.
+
+    Args:
+        inputs: what was priced.
+        report: what came out.
+        by_policy: whether the draft lengths are those that the policy names.
+    """
     prompts = f", beside {report.prompt_tokens:,} tokens of a prompt" if report.prompt_tokens else ""
     return [
         _headline(inputs.scenario, report),
         *_never_runs(report),
         *_lost(report),
         f"Steps of requests with {report.context:,} tokens of context each{prompts}.",
+        *(_shorter(inputs.scenario) if by_policy else ()),
         *_notes(inputs, report),
     ]
 
@@ -128,6 +143,16 @@ def _states(loaded: MemoryReport) -> str:
         f" While {loaded.states - 1} drafts are verified a request keeps {loaded.states} recurrent states of its "
         f"linear-attention layers, to go back to the last token accepted: {kept}."
     )
+
+
+def _shorter(scenario: Scenario) -> Iterator[str]:
+    """That a policy drafts less than its longest draft, where what it drafts is found out as it goes."""
+    policy = scenario.speculation.policy
+    if not isinstance(policy, StaticPolicy | OffAbovePolicy | SchedulePolicy):
+        yield (
+            f"The policy drafts {policy_words(scenario)}, so it runs steps with fewer too; --num-draft-tokens prices "
+            "them."
+        )
 
 
 def _notes(inputs: Inputs, report: CostReport) -> Iterator[str]:

@@ -20,16 +20,36 @@ from specsim.schema.scenario import Scenario
 
 def answer(scenario: Scenario, result: CurveResult) -> list[str]:
     """The sentences the user came for, the most important first."""
+    repeats = scenario.curve.replications
+    below = f"Below: output tokens/s, and speedup at equal concurrency ± 95 % interval ({repeats} paired runs)."
+    if result.missing:
+        return [
+            f"Interrupted, so what pays is left open: {missing(scenario, result)}.",
+            *_limits(scenario, result),
+            below,
+        ]
     k = featured_draft_length(scenario, result)
     off = "" if scenario.speculation.policy.num_draft_tokens else "Speculation is off in this scenario; if it were on: "
-    repeats = scenario.curve.replications
     return [
         f"{off}{headline(scenario, result)}{_consequence(result.crossings[k], _speedups(result, k))}."
         + "".join(f" {_free(batch)}" for length, batch in result.free_batch.items() if length == k),
         _best(scenario, result),
         *_limits(scenario, result),
-        f"Below: output tokens/s, and speedup at equal concurrency ± 95 % interval ({repeats} paired runs).",
+        *(
+            ["Interrupted: crossings rest on the batches below and were not looked at more closely."]
+            * result.interrupted
+        ),
+        below,
     ]
+
+
+def missing(scenario: Scenario, result: CurveResult) -> str:
+    """How much of the grid an interruption left out, or that it left out what comes after the grid."""
+    if not result.missing:
+        return "batches near the crossings are missing"
+    number = len(scenario.curve.batches) * (1 + len(scenario.compared_draft_lengths))
+    batches = sorted({point.batch for point in result.missing})
+    return f"{len(result.missing)} of {number} points are missing, of batch {', '.join(map(str, batches))}"
 
 
 def featured_draft_length(scenario: Scenario, result: CurveResult) -> int:
@@ -146,7 +166,9 @@ def table(scenario: Scenario, result: CurveResult) -> Table:
         grid.add_column(drafts(scenario, k), justify="right")
     rows = {(row.batch, row.num_draft_tokens): row for row in result.points.itertuples()}
     for batch in scenario.curve.batches:
-        drafted = [_cell(rows[batch, k]) for k in scenario.compared_draft_lengths]
+        if (batch, 0) not in rows:  # interrupted
+            continue
+        drafted = [_cell(rows[batch, k]) if (batch, k) in rows else "" for k in scenario.compared_draft_lengths]
         grid.add_row(str(batch), f"{rows[batch, 0].tokens_per_s:,.0f}", *drafted)
     return grid
 

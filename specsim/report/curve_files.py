@@ -23,13 +23,26 @@ from specsim.schema.speculation import Drafter, MedusaHeads, MTPLayers, NgramLoo
 
 
 def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -> Mapping[str, Writer]:
-    """File name → what writes it.
+    """File name → what writes it; no figure of a curve that was interrupted.
 
     Args:
         inputs: what was simulated.
         result: what came out.
         sentences: the answer, as printed.
     """
+    files = {
+        "curve.csv": table_writer(result.points),
+        "answer.txt": text_writer(as_text(sentences, table(inputs.scenario, result))),
+        "scenario.yaml": text_writer(resolved_scenario(inputs)),
+        "provenance.json": text_writer(
+            provenance_json(inputs, extrapolation_sentence([(inputs, result.extrapolation)]))
+        ),
+    }
+    return files if result.missing else files | _figures(inputs, result)
+
+
+def _figures(inputs: Inputs, result: CurveResult) -> dict[str, Writer]:
+    """The curve drawn, and what of it is no simulation."""
     k = featured_draft_length(inputs.scenario, result)
     figure = curve_figure(
         pd.concat([result.points, result.closed_form]),
@@ -42,15 +55,9 @@ def curve_files(inputs: Inputs, result: CurveResult, sentences: Sequence[str]) -
         draft_name=levels if inputs.scenario.speculation.tree else "K = {}".format,
     )
     return {
-        "curve.csv": table_writer(result.points),
         "closed_form.csv": table_writer(result.closed_form),
         "curve.png": bytes_writer(png_bytes(figure)),
         "curve.svg": bytes_writer(svg_bytes(figure)),
-        "answer.txt": text_writer(as_text(sentences, table(inputs.scenario, result))),
-        "scenario.yaml": text_writer(resolved_scenario(inputs)),
-        "provenance.json": text_writer(
-            provenance_json(inputs, extrapolation_sentence([(inputs, result.extrapolation)]))
-        ),
     }
 
 

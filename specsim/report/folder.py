@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +20,8 @@ RESULTS = (
     "accuracy.csv", "accuracy.md", "accuracy.png", "accuracy_steps.csv", "answer.txt", "closed_form.csv", "cost.csv",
     "cost.png", "cost.svg", "curve.csv", "curve.png", "curve.svg", "memory.csv", "operators.csv", "operators.md",
     "operators.png", "provenance.json",
-    "requests-[0-9]*.csv", "scenario.yaml", "steps-[0-9]*.csv", "summary.json",
+    "requests-[0-9]*.csv", "requests-[0-9]*.parquet", "rounds-[0-9]*.csv", "rounds-[0-9]*.parquet", "scenario.yaml",
+    "steps-[0-9]*.csv", "steps-[0-9]*.parquet", "summary.json",
 )  # fmt: skip
 
 
@@ -58,17 +59,28 @@ def write_folder(folder: Path, writers: Mapping[str, Writer], *, force: bool) ->
         InputError: as ``refuse_existing`` does, or when the files cannot be written.
     """
     refuse_existing(folder, force=force)
+    # on the folder's own file system, which moving needs, and inside what was found to be writable
+    with scratch_beside(folder) as scratch:
+        for name, write in writers.items():
+            write(scratch / name)
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in {old for pattern in RESULTS for old in folder.glob(pattern)}:
+            old.unlink()
+        for name in writers:
+            os.replace(scratch / name, folder / name)
+
+
+@contextmanager
+def scratch_beside(folder: Path) -> Iterator[Path]:
+    """A folder for what a run writes while it goes on, on the file system of the results; it is removed at the end.
+
+    Raises:
+        InputError: when it cannot be made, or is full.
+    """
     try:
-        # on the folder's own file system, which moving needs, and inside what was found to be writable
         scratch = Path(tempfile.mkdtemp(prefix=".specsim-", dir=_nearest(folder)))
         try:
-            for name, write in writers.items():
-                write(scratch / name)
-            folder.mkdir(parents=True, exist_ok=True)
-            for old in {old for pattern in RESULTS for old in folder.glob(pattern)}:
-                old.unlink()
-            for name in writers:
-                os.replace(scratch / name, folder / name)
+            yield scratch
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
     except OSError as error:

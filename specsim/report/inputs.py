@@ -16,6 +16,7 @@ from specsim.schema.fleet import group_paths
 from specsim.schema.load import Inputs, keys_of, references
 from specsim.schema.speculation import NgramLookup
 from specsim.simulation import Simulation
+from specsim.verification.core import reason_for_numpy
 
 
 def resolved_scenario(inputs: Inputs) -> str:
@@ -34,7 +35,7 @@ def resolved_scenario(inputs: Inputs) -> str:
 
 
 def provenance_json(inputs: Inputs, warning: str | None = None) -> str:
-    """Versions, seed, input files by content, the sources of the numbers used, and what a reader must be warned of."""
+    """Versions, core, seed, input files by content, the sources of the numbers used, and what to be warned of."""
     acceptance = inputs.scenario.speculation.acceptance
     sources = {
         "device": {"name": inputs.device.name, **_sources(inputs.device.sources)},
@@ -47,7 +48,10 @@ def provenance_json(inputs: Inputs, warning: str | None = None) -> str:
     sources |= _group_sources(inputs)
     if inputs.scenario.deployment.costs != "roofline":
         sources["costs"] = " ".join(cost_sentences(inputs))
-    result = provenance(inputs.scenario.seed, inputs.files, sources) | ({"warning": warning} if warning else {})
+    reason = reason_for_numpy()
+    core = "compiled (numba)" if reason is None else f"plain: {reason}"
+    result = provenance(inputs.scenario.seed, inputs.files, sources) | {"core": core}
+    result |= {"warning": warning} if warning else {}
     return json.dumps(result, indent=2, ensure_ascii=False) + "\n"
 
 

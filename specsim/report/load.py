@@ -1,82 +1,139 @@
-"""What a person reads of one load, and the files it leaves."""
+"""What a person reads of one load: the answer, what it must be read with, and tables."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, fields
-from typing import Any
+from collections.abc import Iterator
 
-import pandas as pd
 from rich.markup import escape
 from rich.table import Table
 
-from specsim.analysis.intervals import Interval
-from specsim.analysis.latencies import e2e, latency_growth, queueing, tpot, ttft
-from specsim.planner.compare import METRICS, THROUGHPUT, LoadResult
+from specsim.planner.compare import LoadResult
+from specsim.planner.load_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric
 from specsim.planner.notes import held_acceptance
-from specsim.records import PARTS, RequestRecords
-from specsim.report.extrapolation import extrapolation_sentence
-from specsim.report.fleet import fleet_sentences, fleet_summary
-from specsim.report.folder import Writer, table_writer, text_writer
-from specsim.report.inputs import provenance_json, resolved_scenario
-from specsim.report.text import as_text
+from specsim.report.fleet import fleet_sentences
+from specsim.report.intervals import plain, with_interval
 from specsim.report.traffic import left_out_sentence, load_words, traffic_sentences
-from specsim.report.words import policy_words
-from specsim.schema.load import Inputs
+from specsim.report.words import from_to, policy_words
 from specsim.schema.policy import ConfidencePolicy
 from specsim.schema.scenario import Scenario
 from specsim.schema.workload import ClosedLoop
 
 GROWS = 1.3  # times as long per token in the last quarter as in the first; in balance it is 1 but for chance and ramp
 KEEPS_UP = 0.8  # share of a run over which requests arrive; what follows is the last ones' own latency, or a queue
+TAILS = ("TTFT", "TPOT", "E2E")
 
 
 def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     """The answer, and what it must be read with."""
     held = held_acceptance(scenario.speculation, result.num_draft_tokens)
-    read_with = [*traffic_sentences(scenario.workload), *left_out_sentence(result.left_out)]
+    sent = len(result.records[0].requests.arrival)
+    read_with = [_counted(result), *traffic_sentences(scenario.workload, sent), *left_out_sentence(result.left_out)]
     notes = [*saturation(scenario, result), *preemptions(scenario, result), *reuse(scenario, result)]
-    told = [load_answer(scenario, result), *fleet_sentences(scenario, result), *notes, *confidence(scenario)]
-    return [*told, *read_with, *held]
+    told = [*fleet_sentences(scenario, result), *_missing(scenario, result), *notes, *confidence(scenario)]
+    return [load_answer(scenario, result), *told, *read_with, *held]
 
 
 def load_answer(scenario: Scenario, result: LoadResult) -> str:
-    """The answer in a sentence."""
+    """The answer in a sentence: of a closed loop its throughput, of an open one what its requests wait for."""
+    if isinstance(scenario.workload.load, ClosedLoop):
+        return _throughput_answer(scenario, result)
+    return _latency_answer(scenario, result)
+
+
+def _throughput_answer(scenario: Scenario, result: LoadResult) -> str:
     k, at = result.num_draft_tokens, load_words(scenario.workload.load)
-    plain = result.interval(0, THROUGHPUT).estimate
     if k == 0:
-        return f"At {at}: {plain:,.0f} output tokens/s without speculation."
-    speedup, tpot = result.speedup(), next(metric for metric in METRICS if metric.name.startswith("TPOT p50"))
-    before, after = (result.interval(arm, tpot).estimate for arm in (0, k))
+        return f"At {at}: {result.interval(0, THROUGHPUT).estimate:,.0f} output tokens/s without speculation."
+    before, after = (result.interval(arm, _metric("TPOT p50")).estimate for arm in (0, k))
     latency = "" if math.isnan(before) else f" and median TPOT from {before:.1f} to {after:.1f} ms"
-    arm, one = policy_words(scenario), k == 1 and scenario.speculation.policy.kind == "static"
-    return (
-        f"At {at}, {arm} {'changes' if one else 'change'} output throughput by "
-        f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}]{latency}."
+    return f"At {at}, {_change(scenario)} output throughput by {_speedup(result)}{latency}."
+
+
+def _latency_answer(scenario: Scenario, result: LoadResult) -> str:
+    k, at = result.num_draft_tokens, load_words(scenario.workload.load)
+    if k == 0:
+        tails = "; ".join(f"{name} {tail} ms" for name in TAILS if (tail := _tail(result, 0, name)))
+        return f"At {at}: {tails} (p50 / p99) without speculation; {_keeping_up(result)}."
+    changes = "; ".join(
+        f"{name} from {tail} to {_tail(result, k, name)} ms" for name in TAILS if (tail := _tail(result, 0, name))
     )
+    return (
+        f"At {at}, {_change(scenario)} latencies (p50 / p99): {changes}; {_keeping_up(result)}, output throughput is "
+        f"{_speedup(result)}."
+    )
+
+
+def _tail(result: LoadResult, num_draft_tokens: int, name: str) -> str:
+    """``12.4 / 66.0``; empty where no request has such a latency."""
+    p50, p99 = (result.interval(num_draft_tokens, _metric(f"{name} {part}")).estimate for part in ("p50", "p99"))
+    return "" if math.isnan(p50) else f"{plain(p50, 3)} / {plain(p99, 3)}"
+
+
+def _keeping_up(result: LoadResult) -> str:
+    """Which arms serve what is offered."""
+    behind = [k for k in result.values if not keeps_up(result, k)]
+    if len(behind) == len(result.values):
+        return "the server does not keep up"
+    if not behind:
+        return "the server keeps up"
+    return f"the server keeps up {'with' if behind == [0] else 'without'} speculation alone"
+
+
+def _speedup(result: LoadResult) -> str:
+    speedup = result.speedup()
+    if not math.isfinite(speedup.high):  # one replication
+        return f"{speedup.estimate:.2f}×"
+    return f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}]"
+
+
+def _change(scenario: Scenario) -> str:
+    policy = scenario.speculation.policy
+    one = policy.num_draft_tokens == 1 and policy.kind == "static"
+    return f"{policy_words(scenario)} {'changes' if one else 'change'}"
+
+
+def _metric(start: str) -> Metric:
+    """The metric whose name begins so."""
+    return next(metric for metric in METRICS if metric.name.startswith(f"{start} "))
+
+
+def keeps_up(result: LoadResult, num_draft_tokens: int) -> bool:
+    """Whether an arm serves the rate offered."""
+    share = result.sending_share[num_draft_tokens]
+    return not (0 < share < KEEPS_UP and result.growth[num_draft_tokens] > GROWS)
 
 
 def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
     """A warning for each arm that cannot serve the rate offered: its latencies then grow as long as requests arrive."""
-    load = scenario.workload.load
-    if isinstance(load, ClosedLoop):
+    if isinstance(scenario.workload.load, ClosedLoop):
         return []
-    warnings = []
-    for k, share in result.sending_share.items():
-        growth = latency_growth(result.records[k].requests)
-        if 0 < share < KEEPS_UP and growth > GROWS:
-            warnings.append(
-                f"{_with(scenario, k)} the server does not keep up: serving the requests took {1 / share:.2f} times "
-                f"as long as sending them, and a token of the last quarter {growth:.1f} times as long as one of the "
-                "first. The queue, and with it every latency, grows as long as requests arrive."
-            )
-    return warnings
+    return [
+        f"{_with(scenario, k)} the server does not keep up: serving the requests took {1 / share:.2f} times as long as "
+        f"sending them, and a token of the last quarter {result.growth[k]:.1f} times as long as one of the first. The "
+        "queue, and with it every latency, grows as long as requests arrive."
+        for k, share in result.sending_share.items()
+        if not keeps_up(result, k)
+    ]
 
 
 def _with(scenario: Scenario, num_draft_tokens: int) -> str:
     return f"With {policy_words(scenario)}" if num_draft_tokens else "Without speculation"
+
+
+def _missing(scenario: Scenario, result: LoadResult) -> Iterator[str]:
+    if result.missing:
+        wanted = scenario.run.replications
+        yield f"Interrupted: {result.missing} of {wanted} replications are missing, and intervals are wider for it."
+
+
+def _counted(result: LoadResult) -> str:
+    """What of the runs the figures are of."""
+    if result.steady_share is None:
+        return "A run is too short to have a steady part, or overloaded: ramp and tail are included."
+    shares = sorted(result.steady_share.values())
+    of = from_to(f"{100 * shares[0]:.0f}", f"{100 * shares[-1]:.0f}")
+    return f"Ramp and tail are left out: the figures are of the {of} % of requests that were sent in between."
 
 
 def preemptions(scenario: Scenario, result: LoadResult) -> list[str]:
@@ -113,66 +170,38 @@ def confidence(scenario: Scenario) -> list[str]:
     ]
 
 
+def load_tables(scenario: Scenario, result: LoadResult) -> list[Table]:
+    """Of all requests, and where there are several classes of those of each."""
+    several = result.classes and len(scenario.workload.mixture) > 1
+    return [load_table(scenario, result), *(class_table(scenario, result, k) for k in result.classes if several)]
+
+
 def load_table(scenario: Scenario, result: LoadResult) -> Table:
     """Every metric of both arms with its 95 % interval; metrics that no run has are left out."""
     arms = list(result.values)
-    table = Table("metric", *(policy_words(scenario) if k else "without" for k in arms))
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = _table("metric", *(policy_words(scenario) if k else "without" for k in arms))
     for metric in METRICS:
-        cells = [_cell(result.interval(k, metric)) for k in arms]
+        cells = [with_interval(result.interval(k, metric)) for k in arms]
         if any(cells):
             table.add_row(escape(metric.name), *cells)
     return table
 
 
-def _cell(interval: Interval) -> str:
-    if math.isnan(interval.estimate):
-        return ""
-    half = interval.high - interval.estimate
-    return f"{interval.estimate:,.4g} ± {half:.2g}"
+def class_table(scenario: Scenario, result: LoadResult, num_draft_tokens: int) -> Table:
+    """The metrics of each class of requests in one arm, likewise."""
+    numbers = range(len(scenario.workload.mixture))
+    names = [f"class {number} ({plain(100 * scenario.workload.mixture[number].share, 3)} %)" for number in numbers]
+    table = _table("metric", *names)
+    table.title = f"by class, {policy_words(scenario) if num_draft_tokens else 'without speculation'}"
+    for metric in CLASS_METRICS:
+        cells = [with_interval(result.class_interval(num_draft_tokens, number, metric)) for number in numbers]
+        if any(cells):
+            table.add_row(escape(metric.name), *cells)
+    return table
 
 
-def load_files(inputs: Inputs, result: LoadResult) -> Mapping[str, Writer]:
-    """File name → what writes it."""
-    warning = extrapolation_sentence([(inputs, result.extrapolation)])
-    texts = {
-        "answer.txt": as_text(load_sentences(inputs.scenario, result), load_table(inputs.scenario, result)),
-        "summary.json": _summary(inputs.scenario, result, warning),
-        "scenario.yaml": resolved_scenario(inputs),
-        "provenance.json": provenance_json(inputs, warning),
-    }
-    frames = {}
-    for k, run in result.records.items():
-        frames[f"requests-{k}.csv"] = pd.DataFrame(_columns(run.requests) | _latencies(run.requests))
-        steps = _columns(run.steps)
-        parts = steps.pop("parts")
-        frames[f"steps-{k}.csv"] = pd.DataFrame(steps | {f"{part}_s": parts[:, i] for i, part in enumerate(PARTS)})
-    return {name: text_writer(text) for name, text in texts.items()} | {
-        name: table_writer(frame) for name, frame in frames.items()
-    }
-
-
-def _latencies(requests: RequestRecords) -> dict[str, Any]:
-    """Of each request [s]."""
-    return {"queue_s": queueing(requests), "ttft_s": ttft(requests), "tpot_s": tpot(requests), "e2e_s": e2e(requests)}
-
-
-def _columns(records: Any) -> dict[str, Any]:
-    """Those that a run has."""
-    columns = {field.name: getattr(records, field.name) for field in fields(records)}
-    return {name: column for name, column in columns.items() if column is not None}
-
-
-def _summary(scenario: Scenario, result: LoadResult, warning: str | None) -> str:
-    arms = {
-        str(k): {metric.name: _finite(asdict(result.interval(k, metric))) for metric in METRICS} for k in result.values
-    }
-    found = {"num_draft_tokens": result.num_draft_tokens, "metrics": arms} | fleet_summary(scenario, result)
-    found |= {"warning": warning} if warning else {}
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
-
-
-def _finite(interval: dict[str, float]) -> dict[str, float | None]:
-    """JSON has no NaN."""
-    return {key: value if math.isfinite(value) else None for key, value in interval.items()}
+def _table(first: str, *others: str) -> Table:
+    table = Table(first, *others)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    return table

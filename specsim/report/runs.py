@@ -1,15 +1,29 @@
-"""Single runs of a load: their trace, and that they were checked."""
+"""Single runs of a load: where their rows go meanwhile, their trace, and that they were checked."""
 
 from __future__ import annotations
 
+import shutil
 from functools import partial
 from pathlib import Path
 
 from specsim.interop.perfetto import MOST_EVENTS, covers, write_trace
-from specsim.planner.compare import LoadResult
+from specsim.planner.compare import Folders, LoadResult
 from specsim.report.folder import Writer
 from specsim.report.words import policy_words
 from specsim.schema.scenario import Scenario
+
+
+def run_folders(scratch: Path) -> Folders:
+    """A folder for each run; those of a later replication take the place of those before, whose rows are done with."""
+
+    def folder(num_draft_tokens: int, replication: int) -> Path:
+        if replication > 1:
+            shutil.rmtree(scratch / f"{num_draft_tokens}-{replication - 1}", ignore_errors=True)
+        place = scratch / f"{num_draft_tokens}-{replication}"
+        place.mkdir()
+        return place
+
+    return folder
 
 
 def trace_writer(scenario: Scenario, result: LoadResult) -> Writer:
@@ -29,7 +43,7 @@ def trace_sentence(path: Path, scenario: Scenario, result: LoadResult) -> str:
 
 def check_sentence(scenario: Scenario, result: LoadResult) -> str:
     """That nothing was found."""
-    runs = len(result.values) * scenario.run.replications
+    runs = len(result.values) * (scenario.run.replications - result.missing)
     return f"checked: {'the run keeps' if runs == 1 else f'all {runs} runs keep'} what must hold of every run"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from specsim.report.intervals import plain
 from specsim.schema.lengths import (
     FixedLengths,
     Lengths,
@@ -24,26 +25,28 @@ def load_words(load: Load) -> str:
     """What stands after "at"."""
     match load:
         case ClosedLoop(think_time=0.0):
-            return f"{load.concurrency} concurrent requests, ramp and tail included"
+            return f"{load.concurrency} concurrent request{'s' if load.concurrency > 1 else ''}"
         case ClosedLoop():
             spread = f"on average (cv {load.think_cv:g}) " if load.think_cv else ""
-            thinking = f"think {load.think_time:g} s {spread}between requests"
-            return f"{load.concurrency} clients that {thinking}, ramp and tail included"
+            who = "1 client that thinks" if load.concurrency == 1 else f"{load.concurrency} clients that think"
+            return f"{who} {plain(load.think_time)} s {spread}between requests"
         case Poisson():
-            return f"{load.rate:g} requests/s offered"
+            return f"{_rate(load.rate)} offered"
         case Gamma():
-            return f"{load.rate:g} requests/s offered in gaps with a cv of {load.cv:g}"
+            return f"{_rate(load.rate)} offered in gaps with a cv of {load.cv:g}"
         case Constant():
-            return f"{load.rate:g} requests/s offered in equal gaps"
+            return f"{_rate(load.rate)} offered in equal gaps"
         case RateProfile():
             rates = [period.rate for period in load.periods]
-            return (
-                f"{load.rate:g} requests/s offered on average, {min(rates):g} to {max(rates):g} in turn every "
-                f"{load.cycle:g} s"
-            )
+            low, high = (plain(rate, 3) for rate in (min(rates), max(rates)))
+            return f"{_rate(load.rate)} offered on average, {low} to {high} in turn every {plain(load.cycle)} s"
         case Replay():
-            speed = "as recorded" if load.speed == 1 else f"at {load.speed:g} times the speed recorded"
+            speed = "as recorded" if load.speed == 1 else f"at {plain(load.speed, 3)} times the speed recorded"
             return f"the requests of a trace, {speed}"
+
+
+def _rate(rate: float) -> str:
+    return f"{plain(rate, 3)} requests/s"
 
 
 def lengths_words(workload: Workload) -> str:
@@ -70,8 +73,13 @@ def _lengths(lengths: Lengths) -> str:
             return f"lengths of {Path(lengths.file).stem}"
 
 
-def traffic_sentences(workload: Workload) -> list[str]:
-    """What of a workload is not as a reader may take it to be."""
+def traffic_sentences(workload: Workload, sent: int) -> list[str]:
+    """What of a workload is not as a reader may take it to be.
+
+    Args:
+        workload: as stated.
+        sent: how many requests were sent.
+    """
     sentences = [
         sentence
         for lengths in dict.fromkeys(_of_classes(workload))
@@ -82,6 +90,8 @@ def traffic_sentences(workload: Workload) -> list[str]:
         sentences.append(
             "Every replication sends the same requests at the same times; intervals hold the luck of drafts alone."
         )
+    if sent < workload.num_requests:
+        sentences.append(f"The trace has {sent:,} requests, fewer than num_requests ({workload.num_requests:,}).")
     return sentences
 
 

@@ -50,6 +50,10 @@ def find(kind: str, reference: str, folders: Sequence[Path], *, where: str, path
         for start in folders:
             if os.path.isfile(start / reference):  # Path.is_file raises for a name that no file could have
                 return (start / reference).resolve()
+        folders_named = [start / reference for start in folders if os.path.isdir(start / reference)]
+        if folders_named:
+            remedy = "is a folder; name a file in it"
+            raise InputError([Problem(where, path, repr(reference), remedy)])
         tried = " and ".join(str(start) for start in dict.fromkeys(folders))
         remedy = f"no such file (looked in {tried}); correct the path or write a catalogue name ({command})"
         raise InputError([Problem(where, path, repr(reference), remedy)])

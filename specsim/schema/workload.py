@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -23,6 +22,7 @@ from specsim.schema.base import (
 from specsim.schema.lengths import Lengths, TraceLengths
 
 LONGEST_RUN = 1e8  # s; beyond, a time of day in floats no longer tells microseconds apart
+ROUNDED_SHARES = 1e-3  # three shares of 0.333
 LEAST_CV, MOST_CV = 0.01, 100.0  # gaps of a smaller cv are equal to 4 digits; of a larger one, most are 0 in floats
 
 Priority = Annotated[int, Field(ge=0, lt=MOST_PRIORITIES, strict=True)]
@@ -133,7 +133,7 @@ class RequestClass(Input):
     """One of the kinds of requests that a workload mixes."""
 
     share: Annotated[Number, Field(gt=0, le=1)]
-    """Of all requests; the shares of all classes add up to 1."""
+    """Of all requests; the shares of all classes add up to 1, within 0.001 for rounding, and are scaled to do so."""
     lengths: Lengths | None = None
     """Of this class's requests; by default those of the workload."""
     priority: Priority = 0
@@ -150,7 +150,7 @@ class Workload(Input):
     lengths: Lengths
     load: Load
     num_requests: Annotated[int, Field(ge=1, le=MOST_REQUESTS, strict=True)]
-    """How many requests `specsim simulate` sends; a curve sets its own number."""
+    """How many requests `specsim simulate` sends; a replay, at most those of the trace. A curve sets its own number."""
     mixture: tuple[RequestClass, ...] = ()
     """Classes of requests, each request drawn from one by its share; none for requests of one kind."""
     shared_prefix: SharedPrefix | None = None
@@ -161,7 +161,7 @@ class Workload(Input):
     @model_validator(mode="after")
     def _is_whole(self) -> Workload:
         total = sum(part.share for part in self.mixture)
-        if self.mixture and not math.isclose(total, 1, abs_tol=1e-9):
+        if self.mixture and abs(total - 1) > ROUNDED_SHARES:
             raise ValueError(f"the shares of the mixture add up to {total:g}; write shares that add up to 1")
         return self
 
@@ -177,6 +177,11 @@ class Workload(Input):
     @model_validator(mode="after")
     def _ends_in_time(self) -> Workload:
         load = self.load
+        if isinstance(load, ClosedLoop) and self.num_requests / load.concurrency * load.think_time > LONGEST_RUN:
+            raise ValueError(
+                f"clients that think {load.think_time:g} s would take longer than {LONGEST_RUN:g} s (three years) to "
+                f"send {self.num_requests} requests; write a shorter load.think_time or a lower num_requests"
+            )
         if isinstance(load, Poisson | Gamma | Constant | RateProfile) and self.num_requests > load.rate * LONGEST_RUN:
             raise ValueError(
                 f"{self.num_requests} requests would take longer than {LONGEST_RUN:g} s (three years) to arrive; "

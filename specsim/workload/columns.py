@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,19 +80,48 @@ def read_columns(
             these at once, with line and column, up to MAX_PROBLEMS and a count of the rest.
     """
     lines = _cells_of_lines(path)
-    header = [name.strip() for name in next(lines, (0, []))[1]]
+    first, names = next(lines, (0, []))
+    header = [name.strip() for name in names]
+    refuse_other_separators(path, first, header)
     missing = [name for name, column in columns.items() if name not in header and not column.optional]
     if missing:
         found = f"this file has: {', '.join(header)[:200]}" if header else "this file is empty"
         remedy = f"this column is missing from the first line; {found}"
         raise InputError(Problem(str(path), name, "", remedy) for name in missing)
+    twice = [name for name in columns if header.count(name) > 1]
+    if twice:
+        remedy = "stands in the first line more than once; keep one of the columns"
+        raise InputError(Problem(str(path), f"line {first}", repr(name), remedy) for name in twice)
     present = {name: column for name, column in columns.items() if name in header}
     places = {name: header.index(name) for name in present}
-    rows = (
-        (line, {name: cells[place].strip() if place < len(cells) else "" for name, place in places.items()})
-        for line, cells in lines
+    wide: list[Problem] = []
+
+    def rows() -> Iterator[tuple[int, Cells]]:
+        for line, cells in lines:
+            if any(cell.strip() for cell in cells[len(header) :]):
+                remedy = (
+                    f"the first line names {len(header)}; take out what is too much, or put text in quotation marks"
+                )
+                wide.append(Problem(str(path), f"line {line}", f"{len(cells)} cells", remedy))
+            else:
+                yield line, {name: cells[place].strip() if place < len(cells) else "" for name, place in places.items()}
+
+    return _parsed(
+        path, rows(), present, left_out, "a header without rows", "write at least one line below the header", wide
     )
-    return _parsed(path, rows, present, left_out, "a header without rows", "write at least one line below the header")
+
+
+def refuse_other_separators(path: Path, line: int, header: Sequence[str]) -> None:
+    """Refuse a first line that is one cell to a reader of commas and several to another.
+
+    Raises:
+        InputError: naming what separates its cells.
+    """
+    marks = {";": "semicolons", "\t": "tabs", "|": "bars"}
+    found = [name for mark, name in marks.items() if mark in "".join(header)]
+    if len(header) == 1 and found:
+        remedy = f"cells are separated by {found[0]}; separate them by commas"
+        raise InputError([Problem(str(path), f"line {line}", repr(header[0])[:80], remedy)])
 
 
 def read_objects(path: Path, columns: Mapping[str, Column]) -> Rows:
@@ -154,10 +183,20 @@ def _parsed(
     left_out: Callable[[Cells], bool],
     empty: str,
     remedy: str,
+    others: Sequence[Problem] = (),
 ) -> Rows:
-    """Every row's values, or every problem; row by row, so that no more than the values is held of a large file."""
+    """Every row's values, or every problem; row by row, so that no more than the values is held of a large file.
+
+    Args:
+        path: of the file, for messages.
+        rows: number of each line, and its cells.
+        columns: how to read them.
+        left_out: says of a row whether to pass it over.
+        empty, remedy: what a file without rows is, and what to do about it.
+        others: what is wrong with lines that are no rows, known once all have been read.
+    """
     found = Rows([], {name: [] for name in columns}, 0)
-    passed_over, problems = 0, []
+    passed_over, problems = 0, list[Problem]()
     for line, cells in rows:
         if left_out(cells):
             passed_over += 1
@@ -172,8 +211,8 @@ def _parsed(
                 values.append(value)
             except ValueError:
                 problems.append(Problem(str(path), f"line {line}, {name}", repr(cell)[:80], column.remedy))
-    if problems:
-        raise InputError(capped(path, problems))
+    if problems or others:
+        raise InputError(capped(path, [*problems, *others]))
     if not found.lines and not passed_over:
         raise invalid(str(path), "", empty, remedy)
     if not found.lines:

@@ -29,6 +29,7 @@ class Lengths:
         output: tokens to generate, at least 1.
         priority: lower numbers are served first; None where all are alike.
         domain: whose acceptance they have, or domain of the trace, from 0; None where all are alike.
+        of_class: number of their class in a mixture, from 0; None without one.
         prefixes: what prompts begin with; None where nothing is known to be shared.
     """
 
@@ -36,14 +37,16 @@ class Lengths:
     output: Ints
     priority: Ints | None = None
     domain: Ints | None = None
+    of_class: Ints | None = None
     prefixes: Prefixes | None = None
 
     def __getitem__(self, chosen: Ints | slice) -> Lengths:
         """Some of the requests."""
-        priority = None if self.priority is None else self.priority[chosen]
-        domain = None if self.domain is None else self.domain[chosen]
+        priority, domain, of_class = (
+            None if column is None else column[chosen] for column in (self.priority, self.domain, self.of_class)
+        )
         prefixes = None if self.prefixes is None else self.prefixes[chosen]
-        return Lengths(self.prompt[chosen], self.output[chosen], priority, domain, prefixes)
+        return Lengths(self.prompt[chosen], self.output[chosen], priority, domain, of_class, prefixes)
 
 
 def fixed_lengths(num_requests: int, prompt_tokens: int, output_tokens: int) -> Lengths:
@@ -78,8 +81,8 @@ def replayed_lengths(num_requests: int, observed: Lengths, first: int = 0) -> Le
 
 
 def chosen_classes(shares: Sequence[float], uniforms: ArrayLike) -> Ints:
-    """The class that each uniform in [0, 1) chooses, by shares that add up to 1 [requests]."""
-    ends = np.cumsum(shares)[:-1]  # the last class takes what rounding leaves
+    """The class that each uniform in [0, 1) chooses, in proportion to the shares [requests]."""
+    ends = np.cumsum(shares)[:-1] / sum(shares)
     return np.searchsorted(ends, np.asarray(uniforms), side="right")
 
 
@@ -87,7 +90,7 @@ def mixed_lengths(shares: Sequence[float], classes: Sequence[Lengths], uniforms:
     """Requests each of one class.
 
     Args:
-        shares: of the classes; they add up to 1.
+        shares: of the classes, in proportion.
         classes: [classes] of all [requests], from which each request takes its own class's.
         uniforms: in [0, 1), [requests]; each chooses a class.
     """
@@ -99,5 +102,5 @@ def mixed_lengths(shares: Sequence[float], classes: Sequence[Lengths], uniforms:
         np.stack([unset if getattr(part, name) is None else getattr(part, name) for part in classes])
         for name in ("priority", "domain")
     )
-    taken = [column[chosen, requests] for column in (prompt, output, priority, domain)]
-    return Lengths(taken[0], taken[1], taken[2], taken[3])
+    prompt, output, priority, domain = (column[chosen, requests] for column in (prompt, output, priority, domain))
+    return Lengths(prompt, output, priority, domain, chosen)

@@ -70,6 +70,11 @@ class Traffic:
             )
             raise invalid(where, "workload.shared_prefix", workload.shared_prefix.tokens, remedy)
 
+    @property
+    def num_replayed(self) -> int | None:
+        """Requests of the trace that is replayed; None where none is."""
+        return None if self._replayed is None else self._replayed.arrival.size
+
     def lengths(self, num_requests: int, replication: int, load: Load | None = None) -> Lengths:
         """The lengths of the first requests of a replication; a replay's are the trace's, in all replications."""
         if isinstance(load, Replay):

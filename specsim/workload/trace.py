@@ -51,7 +51,7 @@ def trace_of(
     )
     return Trace(
         (times - (times[0] if since is None else since)) / unit,
-        Lengths(prompt, output, priority, domain, prefixes),
+        Lengths(prompt, output, priority, domain, prefixes=prefixes),
         np.array(rows.lines),
         rows.left_out,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from specsim.errors import InputError, Problem
 from specsim.schema.lengths import TraceFormat
-from specsim.workload.columns import cells_of, numbered_lines
+from specsim.workload.columns import cells_of, numbered_lines, refuse_other_separators
 from specsim.workload.csv_traces import AZURE, BURSTGPT, OWN, read_azure_trace, read_burstgpt_trace, read_own_trace
 from specsim.workload.mooncake import read_mooncake_trace
 from specsim.workload.trace import Trace
@@ -33,10 +33,12 @@ def read_trace(path: Path, form: TraceFormat | None = None) -> Trace:
 
 
 def _format_of(path: Path) -> TraceFormat:
-    _, first = next(numbered_lines(path), (0, ""))
+    number, first = next(numbered_lines(path), (0, ""))
     if first.lstrip().startswith("{"):
         return "mooncake"
-    header = {name.strip() for name in cells_of(first)}
+    names = [name.strip() for name in cells_of(first)]
+    refuse_other_separators(path, number, names)
+    header = set(names)
     form, shared = max(((form, len(header & {*names})) for form, names in HEADERS.items()), key=lambda found: found[1])
     if not shared:
         known = "; ".join(f"{form}: {', '.join(names)}" for form, names in HEADERS.items())

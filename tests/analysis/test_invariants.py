@@ -66,7 +66,7 @@ def tally_of(rounds):
     columns = (column[verified] for column in (rounds.num_draft, rounds.num_nodes, rounds.num_accepted))
     ones = np.ones(int(verified.sum()), np.int64)
     gap, gap_count = np.array([1.0, 2.0]), np.array([1, 4])
-    return RoundTally(*columns, rounds.num_emitted[verified], ones > 0, ones, gap, gap_count, gap_sum=9.0)
+    return RoundTally(*columns, rounds.num_emitted[verified], ones > 0, ones, gap, ones[:2], gap_count, 9.0)
 
 
 @pytest.fixture

@@ -6,17 +6,21 @@ import math
 import numpy as np
 import pytest
 
+from specsim.analysis.acceptance import acceptance_length
 from specsim.analysis.latencies import (
     LatencyLimits,
+    chunk_gaps,
+    decode_rate,
     e2e,
     goodput,
     itl,
+    itl_per_token,
     slo_attainment,
     summarise_latency,
     tpot,
     ttft,
 )
-from specsim.analysis.metrics import mean_running_batch, output_tokens_per_s, steady_window, summarise
+from specsim.analysis.metrics import mean_running_batch, output_tokens_per_s, summarise
 
 
 def test_latencies_per_request(run):
@@ -28,6 +32,18 @@ def test_latencies_per_request(run):
 def test_inter_token_latencies_are_gaps_between_chunks(run):
     # Request 0 at 1, 3, 5, 6; request 1 at 1, 3, 5; request 2 once.
     np.testing.assert_array_equal(itl(run.steps, run.rounds), [2, 2, 1, 2, 2])
+    gaps, tokens = chunk_gaps(run.steps, run.rounds)
+    np.testing.assert_array_equal(tokens, [3, 2, 1, 1, 1])
+    np.testing.assert_array_equal(itl_per_token(gaps, tokens), [2 / 3, 2 / 3, 2 / 3, 1, 1, 1, 2, 2])
+
+
+def test_a_users_rate_is_that_of_the_tokens_after_the_first(run):
+    np.testing.assert_array_equal(decode_rate(run.requests), [6 / 5, 1 / 2, np.nan])
+
+
+def test_the_acceptance_length_of_a_request_is_over_its_own_verifies():
+    accepted = np.array([[1, 1, 0, 2], [0, 0, 0, 0], [3, 0, 0, 0]], np.int32)
+    np.testing.assert_array_equal(acceptance_length(accepted), [(1 + 2 + 8) / 4, np.nan, 1])
 
 
 def test_a_summary_leaves_nan_out_and_interpolates():
@@ -91,19 +107,3 @@ def test_slo_attainment_and_goodput(run):
     assert slo_attainment(run.requests, LatencyLimits(ttft=1.0)) == 1
     assert slo_attainment(run.requests, LatencyLimits(ttft=0.999)) == 0
     assert goodput(run.requests, LatencyLimits(tpot=1.0)) == 2 / 6
-
-
-def test_the_steady_window_runs_from_the_nth_completion_to_the_last_arrival(run):
-    # Completions at 5, 6, 6; the last request is sent at 5.
-    assert steady_window(run.requests, 1) is None
-    requests = dataclasses.replace(run.requests, arrival=np.array([0.0, 0.0, 5.5]))
-    assert steady_window(requests, 1) == (5.0, 5.5)
-    assert steady_window(requests, 2) is None
-    assert steady_window(requests, 4) is None
-
-
-def test_the_steady_window_of_equal_requests_is_whole_waves(run):
-    # Four waves of three requests, each 2 s long: ramp is the first wave, tail the last.
-    start = np.repeat([0.0, 2.0, 4.0, 6.0], 3)
-    requests = dataclasses.replace(run.requests, arrival=start, finish=start + 2)
-    assert steady_window(requests, 3) == (2.0, 6.0)

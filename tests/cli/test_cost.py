@@ -113,3 +113,22 @@ def test_states_kept_for_rejected_drafts_are_named(command):
 def test_drafts_longer_than_the_acceptance_stated(command, lengths, said):
     out = command("cost", DEMO, "--num-draft-tokens", lengths).out
     assert (f"Acceptance is stated for 5 positions; {said}" in out) == bool(said)
+
+
+def test_a_schedule_is_priced_at_each_of_its_lengths(command):
+    rows = ("{batch: [1, 8], num_draft_tokens: 5}", "{batch: [9, 64], num_draft_tokens: 2}")
+    rows += ("{batch: [65, null], num_draft_tokens: 0}",)
+    policy = f"speculation.policy={{kind: schedule, table: [{', '.join(rows)}]}}"
+    code, out, _ = command("cost", DEMO, "--batch", "4", "--set", policy)
+    assert code == 0
+    first = [line.split("│")[2].strip() for line in out.splitlines() if line.startswith("│")]
+    assert first[:3] == ["0", "2", "5"]
+    assert "steps with fewer" not in out
+
+
+@pytest.mark.parametrize(("asked", "said"), [((), True), (("--num-draft-tokens", "0,5"), False)])
+def test_a_policy_that_finds_out_as_it_goes_is_said_to_draft_less(command, asked, said):
+    policy = "speculation.policy={kind: goodput, num_draft_tokens: 5}"
+    out = command("cost", DEMO, "--batch", "4", "--set", policy, *asked).out
+    sentence = "The policy drafts up to 5 draft tokens by expected goodput, so it runs steps with fewer too"
+    assert (sentence in out) is said

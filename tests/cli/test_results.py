@@ -29,7 +29,7 @@ def test_the_answer_comes_first(command, tmp_path):
 def test_simulate_answers_first(command, tmp_path):
     code, out, err = command("simulate", DEMO, *SMALL, "--out", tmp_path / "new")
     assert (code, err) == (0, "")
-    assert out.startswith("At 4 concurrent requests, ramp and tail included, 3 draft tokens change output ")
+    assert out.startswith("At 4 concurrent requests, 3 draft tokens change output ")
 
 
 @pytest.mark.parametrize(("job", "suffix"), [("curve", ""), ("simulate", "-simulate")])

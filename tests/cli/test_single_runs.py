@@ -70,7 +70,14 @@ def test_requests_have_their_latencies(command, tmp_path):
         pd.read_csv(tmp_path / "new" / "requests-3.csv"),
         {"check_names": False, "check_dtype": False, "atol": 1e-9},
     )
-    assert table.columns[-5:].tolist() == ["preemptions", "queue_s", "ttft_s", "tpot_s", "e2e_s"]
+    latencies = ["queue_s", "ttft_s", "tpot_s", "e2e_s"]
+    accepted = [f"accepted_{number}" for number in range(4)]
+    assert table.columns[-10:].tolist() == [*latencies, "tokens_per_s", "acceptance_length", *accepted]
+    pd.testing.assert_series_equal(table.tokens_per_s, 1 / table.tpot_s, check_names=False)
+    verifies = table[accepted].sum(axis=1)
+    received = sum((1 + number) * table[name] for number, name in enumerate(accepted))
+    pd.testing.assert_series_equal(table.acceptance_length, received / verifies, check_names=False)
+    assert (received >= 15).all()  # all but the first token come from verifies, and the last may yield more
     pd.testing.assert_series_equal(table.queue_s, table.admitted - table.arrival, **close)
     pd.testing.assert_series_equal(table.ttft_s + 15 * table.tpot_s, table.e2e_s, **close)
     pd.testing.assert_series_equal(table.e2e_s, table.finish - table.arrival, **close)

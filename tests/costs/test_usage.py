@@ -1,13 +1,16 @@
 """Bytes and operations of a pass, counted by hand; and the two ways in which its seconds are split agree."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from specsim.costs.layers import Split
+from specsim.costs.lowered import use_pass
 from specsim.costs.passes import PassCost
 from specsim.costs.shapes import target_shape
 from specsim.costs.usage import pass_usage
+from specsim.costs.use import PassUse
 from specsim.forward import Pass, attended
 from specsim.schema.load import read_device, read_model
 from specsim.schema.model import quantisation_of
@@ -25,6 +28,7 @@ def shape(name):
 
 SHAPES = {name: shape(name) for name in MODELS}
 COSTS = {name: PassCost(found, B200, ideal=False) for name, found in SHAPES.items()}
+USES = {(name, ideal): PassUse(found, B200, ideal=ideal) for name, found in SHAPES.items() for ideal in (False, True)}
 
 
 def verify(batch, queries, context):
@@ -83,3 +87,18 @@ def test_a_mixture_reads_the_experts_touched(h100):
     experts = sum(product.bytes for product in found.operators.experts)
     rest = found.operators.bytes - experts + found.head.bytes
     assert one.bytes == pytest.approx(rest + experts / 4, rel=ROUNDING)
+
+
+@given(
+    st.sampled_from(MODELS),
+    st.integers(1, 512),
+    st.integers(1, 8),
+    st.integers(1, 20_000),
+    st.booleans(),
+)
+def test_what_the_engine_adds_up_is_what_is_counted_here(name, batch, queries, context, ideal):
+    """Tables over rows and the pass taken apart: the same sums in another order, of some ten terms."""
+    work = verify(batch, queries, context)
+    usage = pass_usage(SHAPES[name], B200, work, ideal=ideal)
+    form = USES[name, ideal].form(work.tokens)
+    assert use_pass(form, np.array(work)) == pytest.approx(usage[:3], rel=ROUNDING)

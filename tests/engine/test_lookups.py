@@ -36,13 +36,17 @@ def rounds_of(records, request):
 
 
 def happened(records):
-    return records.requests, records.steps, records.rounds
+    """Of what was accepted, numbers that occur: a run that can draft counts more of them."""
+    accepted = records.requests.accepted
+    requests = dataclasses.replace(records.requests, accepted=accepted[:, accepted.any(axis=0)])
+    return requests, records.steps, records.rounds
 
 
 def same(one, other):
     """Whether all that happened is the same, byte for byte."""
     parts = (map(dataclasses.astuple, pair) for pair in zip(*map(happened, (one, other)), strict=True))
-    return all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for x, y in parts for a, b in zip(x, y, strict=True))
+    columns = ((a, b) for x, y in parts for a, b in zip(x, y, strict=True) if a is not None)
+    return all(a.tobytes() == b.tobytes() for a, b in columns)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -32,6 +32,8 @@ def test_timed_under_other_costs_equals_simulated_under_them(num_draft_tokens):
     for part in ("requests", "steps", "rounds"):
         for field in dataclasses.fields(getattr(fresh, part)):
             ours, theirs = (getattr(getattr(records, part), field.name) for records in (timed, fresh))
+            if ours is None:  # steps priced outside do not say what they ask of a device; requests are of no class
+                continue
             # times are sums of as many steps; each rounds once in either
             np.testing.assert_allclose(ours, theirs, rtol=len(fresh.steps.end) * 2.3e-16, atol=0, err_msg=field.name)
 

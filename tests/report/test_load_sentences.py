@@ -7,9 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from specsim.planner.compare import METRICS, simulate_load
-from specsim.report.load import load_answer, load_files, load_sentences, load_table, preemptions, reuse, saturation
+from specsim.planner.compare import simulate_load
+from specsim.planner.load_metrics import CLASS_METRICS, METRICS
+from specsim.report.load import load_answer, load_sentences, load_table, load_tables, preemptions, reuse, saturation
+from specsim.report.load_files import load_files
 from specsim.schema.load import load_scenario
+from specsim.verification.core import reason_for_numpy
 
 SHORT = (
     "workload.lengths={kind: fixed, prompt_tokens: 20, output_tokens: 8}",
@@ -33,18 +36,47 @@ def written(inputs, result, folder):
 def test_closed_loop():
     inputs, result = loaded()
     sentence = load_answer(inputs.scenario, result)
-    assert sentence.startswith("At 4 concurrent requests, ramp and tail included, 3 draft tokens change output ")
+    assert sentence.startswith("At 4 concurrent requests, 3 draft tokens change output ")
     assert "median TPOT from " in sentence
 
 
 def test_poisson():
     inputs, result = loaded("workload.load={kind: poisson, rate: 90 requests/min}")
-    assert load_answer(inputs.scenario, result).startswith("At 1.5 requests/s offered, 3 draft tokens change ")
+    answer = load_answer(inputs.scenario, result)
+    assert answer.startswith("At 1.5 requests/s offered, 3 draft tokens change latencies (p50 / p99): TTFT from ")
+    assert "; TPOT from " in answer
+    assert "; E2E from " in answer
+    assert "; the server keeps up, output throughput is 1.0" in answer
+
+
+def test_one_request_is_one():
+    inputs, result = loaded("workload.load.concurrency=1")
+    assert load_answer(inputs.scenario, result).startswith("At 1 concurrent request, ")
+
+
+def test_of_an_open_loop_without_speculation_latencies_are_said_too():
+    load = "workload.load={kind: constant, rate: 4 requests/s}"
+    inputs, result = loaded(load, "speculation.policy.num_draft_tokens=0")
+    answer = load_answer(inputs.scenario, result)
+    assert answer.startswith("At 4 requests/s offered in equal gaps: TTFT ")
+    assert answer.endswith(" (p50 / p99) without speculation; the server keeps up.")
+
+
+def test_what_the_figures_are_of_is_said():
+    inputs, result = loaded()
+    # 12 requests of 4 clients: without drafts three waves, of which the one in the middle counts
+    assert result.steady_share[0] == 1 / 3
+    said = " ".join(load_sentences(inputs.scenario, result))
+    assert "Ramp and tail are left out: the figures are of the 29 to 33 % of requests" in said
+    inputs, result = loaded("workload.num_requests=4")
+    assert "is too short to have a steady part, or overloaded" in " ".join(load_sentences(inputs.scenario, result))
+    assert result.values is result.whole
 
 
 @pytest.mark.parametrize(
     ("load", "words"),
     [
+        ("{kind: poisson, rate: 200 requests/min}", "3.33 requests/s offered"),
         ("{kind: gamma, rate: 4 requests/s, cv: 2}", "4 requests/s offered in gaps with a cv of 2"),
         ("{kind: constant, rate: 4 requests/s}", "4 requests/s offered in equal gaps"),
         (
@@ -53,11 +85,11 @@ def test_poisson():
         ),
         (
             "{kind: closed_loop, concurrency: 4, think_time: 500 ms}",
-            "4 clients that think 0.5 s on average (cv 1) between requests, ramp and tail included",
+            "4 clients that think 0.5 s on average (cv 1) between requests",
         ),
         (
             "{kind: closed_loop, concurrency: 4, think_time: 2 s, think_cv: 0}",
-            "4 clients that think 2 s between requests, ramp and tail included",
+            "4 clients that think 2 s between requests",
         ),
     ],
 )
@@ -81,6 +113,20 @@ def test_a_replay_says_what_its_intervals_hold_and_what_was_left_out(tmp_path, s
     assert any(sentence.startswith("2 requests of the trace that failed") for sentence in read_with)
 
 
+def test_a_replay_sends_the_whole_trace_where_that_is_shorter(tmp_path):
+    (tmp_path / "trace.csv").write_text(BURSTGPT)
+    lengths = f"workload.lengths={{kind: trace, file: '{tmp_path}/trace.csv'}}"
+    inputs, result = loaded(lengths, "workload.load={kind: replay}", "workload.num_requests=256")
+    assert len(result.records[3].requests.arrival) == 3
+    assert "The trace has 3 requests, fewer than num_requests (256)." in load_sentences(inputs.scenario, result)
+
+
+def test_rounded_shares_are_shares():
+    third = "{share: 0.333}"
+    inputs, result = loaded(f"workload.mixture=[{third}, {third}, {{share: 0.333, priority: 1}}]")
+    assert len(load_tables(inputs.scenario, result)) == 3
+
+
 def test_a_mean_that_bounds_move_is_said():
     spread = "{mean: 20, sd: 20, max: 25}"
     inputs, result = loaded(f"workload.lengths={{kind: normal, prompt: {spread}, output: {{mean: 5, sd: 1, max: 9}}}}")
@@ -100,6 +146,26 @@ def test_what_was_read_for_a_class_is_in_the_provenance_and_the_scenario_runs_ag
     again = load_scenario(str(files["scenario.yaml"]))
     assert again.scenario == inputs.scenario
     assert again.lengths_files == inputs.lengths_files == {"workload.mixture[1].lengths": tmp_path / "trace.csv"}
+
+
+def test_classes_stand_beside_the_total(tmp_path):
+    lengths = "{kind: fixed, prompt_tokens: 20, output_tokens: 24}"
+    mixture = f"workload.mixture=[{{share: 0.6}}, {{share: 0.4, priority: 1, lengths: {lengths}}}]"
+    inputs, result = loaded(mixture, "workload.num_requests=60")
+    _, plain, drafted = load_tables(inputs.scenario, result)
+    assert [column.header for column in plain.columns] == ["metric", "class 0 (60 %)", "class 1 (40 %)"]
+    assert drafted.title == "by class, 3 draft tokens"
+    summary = json.loads(written(inputs, result, tmp_path)["summary.json"].read_text())
+    of_classes = summary["classes"]["3"]
+    assert set(of_classes[1]) == {metric.name for metric in CLASS_METRICS}
+    # requests per second add up; each class's share of requests within the SLO is its own
+    rates = [part["requests/s"]["estimate"] for part in of_classes]
+    assert sum(rates) == pytest.approx(summary["metrics"]["3"]["requests/s"]["estimate"])
+    assert of_classes[1]["E2E p50 [ms]"]["estimate"] > 2 * of_classes[0]["E2E p50 [ms]"]["estimate"]
+    table = np.genfromtxt(tmp_path / "requests-3.csv", delimiter=",", names=True)
+    assert set(table["of_class"]) == {0, 1}
+    assert (table["output_tokens"] == np.where(table["of_class"] == 1, 24, 8)).all()
+    assert (table["priority"] == table["of_class"]).all()
 
 
 def test_one_draft_token():
@@ -149,6 +215,7 @@ def test_provenance_names_versions_sources_and_files(tmp_path):
     found = json.loads(written(inputs, result, tmp_path)["provenance.json"].read_text())
     assert {"python", "specsim", "numpy"} <= set(found["versions"])
     assert found["seed"] == 1
+    assert found["core"].startswith("compiled" if reason_for_numpy() is None else "plain: ")
     assert set(found["inputs"]) == {"scenario", "device", "engine", "target", "drafter", "lengths"}
     assert all(len(entry["sha256"]) == 64 for entry in found["inputs"].values())
     assert found["sources"]["device"]["memory.bandwidth"]["kind"] == "vendor"

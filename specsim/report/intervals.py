@@ -1,0 +1,40 @@
+"""Means with their intervals, as a person reads them: one rule for every table."""
+
+from __future__ import annotations
+
+import math
+
+from specsim.analysis.intervals import Interval
+
+DIGITS = 4  # of a mean whose interval is no guide
+ROUNDING = 1e-12  # of the mean: an interval that is smaller comes from adding up in floats
+
+
+def with_interval(interval: Interval) -> str:
+    """``7,171 ± 27``: the interval to two significant digits, the mean to the same place, both in plain notation.
+
+    An interval below rounding error is 0; where there is none, since only one run was finished, the mean stands alone.
+    Empty where there is no mean.
+    """
+    mean, half = interval.estimate, interval.high - interval.estimate
+    if math.isnan(mean):
+        return ""
+    if not math.isfinite(half):
+        return plain(mean)
+    if half <= ROUNDING * abs(mean):
+        return f"{plain(mean)} ± 0"
+    place = 1 - int(f"{half:.1e}".partition("e")[2])  # digits after the point, of the interval's second digit
+    return f"{_at(mean, place)} ± {_at(half, place)}"
+
+
+def plain(value: float, digits: int = DIGITS) -> str:
+    """A number to so many significant digits, without an exponent; what stands before the point is written in full."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    text = _at(value, max(digits - 1 - int(f"{value:.{digits - 1}e}".partition("e")[2]), 0))
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _at(value: float, place: int) -> str:
+    """Rounded to so many digits after the point, or before it where that is negative."""
+    return f"{round(value, place):,.{max(place, 0)}f}"

@@ -1,0 +1,71 @@
+"""Tables of records as files, CSV or Parquet, written block by block so that no more than a block is held as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from specsim.errors import invalid
+from specsim.report.folder import Writer
+
+Format = Literal["csv", "parquet"]
+Columns = Mapping[str, NDArray[Any]]
+
+BLOCK = 2**16
+"""Rows that are written at a time; in Parquet, a row group."""
+
+
+def table_format(name: str) -> Format:
+    """The format of that name, before any work is done.
+
+    Raises:
+        InputError: when there is none, or what it takes is not installed.
+    """
+    if name not in ("csv", "parquet"):
+        raise invalid("--format", "", name, "unknown; write csv or parquet")
+    if name == "parquet" and find_spec("pyarrow") is None:
+        remedy = "needs pyarrow, which is not installed; install specsim-llm[parquet], or leave it out for CSV"
+        raise invalid("--format", "", name, remedy)
+    return "csv" if name == "csv" else "parquet"
+
+
+def columns_writer(columns: Columns, form: Format) -> Writer:
+    """Writes columns, all equally long: as CSV with ten significant digits, as Parquet as they are."""
+    return partial(_write_csv if form == "csv" else _write_parquet, columns)
+
+
+def _write_csv(columns: Columns, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for i, block in enumerate(_blocks(columns)):
+            block.to_csv(file, index=False, header=i == 0, float_format="%.10g", lineterminator="\n")
+
+
+def _write_parquet(columns: Columns, path: Path) -> None:
+    import pyarrow
+    from pyarrow.parquet import ParquetWriter
+
+    writer = None
+    try:
+        for block in _blocks(columns):
+            table = pyarrow.Table.from_pandas(block, preserve_index=False).replace_schema_metadata(None)
+            writer = writer or ParquetWriter(path, table.schema)
+            writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _blocks(columns: Columns) -> Iterator[pd.DataFrame]:
+    """The rows, at most BLOCK at a time; once without any where there are none."""
+    number = len(next(iter(columns.values())))
+    for start in range(0, max(number, 1), BLOCK):
+        yield pd.DataFrame(
+            {name: np.ascontiguousarray(column[start : start + BLOCK]) for name, column in columns.items()}
+        )

@@ -1,0 +1,70 @@
+"""What a run makes of bandwidth and arithmetic, against figures by hand."""
+
+import numpy as np
+import pytest
+
+from specsim.analysis.resources import bandwidth_share, flops_share
+from specsim.costs.usage import pass_usage, total
+from specsim.forward import Pass
+from specsim.planner.step_work import step_works
+from specsim.simulation import Simulation
+
+WEIGHTS = 2 * (32 * (4096 * 6144 + 4096 * 4096 + 4096 * 28672 + 14336 * 4096) + 4096 * 128256)
+"""Bytes of Llama-3.1-8B's matrices in BF16, its output head among them."""
+KV = 2 * 2 * 32 * 8 * 128
+"""Bytes of keys and values of a token."""
+
+
+def test_alone_on_the_ideal_device_a_request_takes_all_the_bandwidth(ideal, run):
+    """Weights are all the traffic there is, and arithmetic hides behind them."""
+    inputs = ideal(0.8, 64)
+    records = run(inputs, 1, 0, num_requests=1)
+    assert records.steps.used[0, 0] == WEIGHTS
+    assert bandwidth_share(records.steps, inputs.device.memory.bandwidth) == pytest.approx(1, rel=1e-12)
+    operations = 2 * WEIGHTS / 2
+    seconds = WEIGHTS / inputs.device.memory.bandwidth
+    assert flops_share(records.steps) == pytest.approx(operations / (seconds * inputs.device.peak.bf16), rel=1e-12)
+
+
+def test_alone_on_a_real_device_it_is_weights_and_kv_over_the_time(inputs, run):
+    """Beside them only the rows themselves are moved: of one token, less than a thousandth of the weights."""
+    scenario = inputs(prompt=4000, output=64)
+    records = run(scenario, 1, 0, num_requests=1)
+    decodes = records.steps.num_decodes == 1
+    moved = WEIGHTS + KV * records.steps.context_tokens[decodes]
+    counted = records.steps.used[decodes, 0]
+    assert (counted > moved).all()
+    np.testing.assert_allclose(counted, moved, rtol=1e-3)
+
+
+def test_the_drafters_passes_count(inputs, run):
+    """A step of four requests with three drafts each: what the cost model's own account says of its passes."""
+    scenario = inputs(prompt=64, output=64)
+    records, simulation = run(scenario, 4, 3), Simulation(scenario)
+    (work,) = step_works(simulation, 4, 3, 100, accepted=1)
+    ideal = {"ideal": False}
+    device = scenario.engine.on(scenario.device)
+    drafts = [pass_usage(simulation.drafter, device, draft, **ideal) for draft in work.drafts]
+    usage = total([pass_usage(simulation.target, device, work.target, **ideal), *drafts])
+    whole = (records.steps.num_decodes == 4) & (records.steps.num_draft_tokens == 12)
+    # contexts of 65 to 128 tokens and one to four tokens to catch up with, where this step has 100 and 2
+    np.testing.assert_allclose(records.steps.used[whole, 0], usage.bytes, rtol=0.01)
+    assert np.median(records.steps.used[whole, 1]) == pytest.approx(usage.operations, rel=0.05)
+
+
+def test_stages_share_the_targets_pass(inputs, run):
+    one = run(inputs("deployment.num_devices=1"), 2, 0).steps.used
+    two = run(inputs("deployment.num_devices=2", "deployment.pipeline_parallel=2"), 2, 0).steps.used
+    np.testing.assert_allclose(two, one / 2, rtol=1e-12)
+
+
+def test_prices_from_outside_leave_it_unknown(inputs, run):
+    scenario = inputs()
+    simulation = Simulation(scenario)
+
+    class Slow:
+        def price(self, target_pass: Pass, draft_passes=(), num_lookups=0):
+            return simulation.step_cost(False).price(target_pass)
+
+    load = scenario.scenario.workload.load
+    assert simulation.run(load, num_draft_tokens=0, num_requests=40, replication=0, cost=Slow()).steps.used is None
