@@ -289,6 +289,20 @@ def test_a_fleet_says_what_it_is_and_how_evenly_it_was_used():
     assert shares == "Each replica served 33.3 % of the requests (replication 0)."
 
 
+def test_what_a_fleet_uses_is_of_all_its_devices():
+    turns = "fleet={replicas: [{count: 2}, {deployment: {device: h200}}]}"
+    _, result = loaded(turns)
+    named = {metric.name: result.interval(0, metric).estimate for metric in METRICS}
+    assert named["tokens/s/GPU"] == pytest.approx(named["output tokens/s"] / 3, rel=1e-12)
+    run = result.records[0]
+    widths = np.array([3.35e12, 3.35e12, 4.8e12])[run.steps.replica]
+    moved, possible = run.steps.used[:, 0].sum(), (widths * (run.steps.end - run.steps.start)).sum()
+    whole = {metric.name: result.whole_interval(0, metric).estimate for metric in METRICS}
+    assert whole["bandwidth used [%]"] == pytest.approx(100 * moved / possible, rel=1e-9)
+    assert 0 < named["KV in use, peak [%]"] < 1
+    assert 50 < named["busy [%]"] <= 100
+
+
 def test_a_fleet_that_computes_prompts_apart_says_what_travelling_takes():
     apart = "{prefill: 1, decode: 2, kv_transfer: {bandwidth: 1 GB/s, latency: 5 ms}}"
     inputs, result = loaded(f"fleet={{disaggregation: {apart}, router: {{kind: random}}}}")
