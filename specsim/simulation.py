@@ -47,7 +47,8 @@ class Simulation:
     """A deployment under a workload, ready to run at any load, draft length and replication.
 
     Args:
-        inputs: the scenario and what it refers to.
+        inputs: the scenario and what it refers to; of a fleet, of one replica without a group's changes.
+        traffic: what clients send; by default as the inputs say.
 
     Attributes:
         traffic: what clients send.
@@ -61,7 +62,7 @@ class Simulation:
         InputError: when the file of lengths is malformed.
     """
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: Inputs, traffic: Traffic | None = None) -> None:
         self.inputs = inputs
         deployment = inputs.scenario.deployment
         self.target: ForwardShape = target_shape(
@@ -75,10 +76,11 @@ class Simulation:
         self.products = _measured_products(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
         self.hands_on_all = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
         scenario, where = inputs.scenario, str(inputs.files["scenario"])
-        self.traffic = Traffic(scenario.workload, inputs.lengths_files, scenario.seed, where)
+        self.traffic = traffic or Traffic(scenario.workload, inputs.lengths_files, scenario.seed, where)
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
         self.memory = cache(self._make_memory_plan)
+        self._whole_shapes = cache(self._make_whole_shapes)
 
     def run(
         self,
@@ -108,8 +110,29 @@ class Simulation:
         Raises:
             InfeasibleError: when a request could never be served.
         """
-        scenario, engine = self.inputs.scenario, self.inputs.engine
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
+        setup = self.setup(
+            num_draft_tokens, replication, cost=cost, policy=policy, keep_rounds=keep_rounds, spill=spill
+        )
+        if isinstance(load, ClosedLoop):
+            think = self.traffic.think_times(load, num_requests, replication)
+            return labelled(serve_closed_loop(setup, lengths, load.concurrency, think), lengths)
+        arrivals = self.traffic.arrivals(load, num_requests, replication)
+        return labelled(serve_open_loop(setup, lengths, arrivals), lengths)
+
+    def setup(
+        self,
+        num_draft_tokens: int,
+        replication: int,
+        *,
+        cost: Pricing | None = None,
+        policy: Policy | None = None,
+        keep_rounds: bool = True,
+        spill: Path | None = None,
+    ) -> Setup:
+        """How the engine is to serve; arguments as of ``run``."""
+        scenario, engine = self.inputs.scenario, self.inputs.engine
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
         memory, shape, swap = self.memory(speculating), self.draft_shape(num_draft_tokens), scenario.deployment.swap
         max_num_seqs, max_num_batched_tokens = self._limits(speculating)
@@ -120,7 +143,7 @@ class Simulation:
         else:
             source, *others = self.acceptance_sources(num_draft_tokens)
             domains = tuple(others)
-        setup = Setup(
+        return Setup(
             max_num_seqs=max_num_seqs,
             max_num_batched_tokens=max_num_batched_tokens,
             kv_tokens=memory.kv_tokens,
@@ -144,14 +167,27 @@ class Simulation:
             seconds_per_token=memory.kv_bytes_per_token / swap.bandwidth if swap else 0.0,
             chunked_prefill=not engine.whole_prompts,
             prefill_first=engine.scheduling == "prompts_first",
-            keep_rounds=lengths.output.sum() <= LONG_RUN if keep_rounds is None else keep_rounds,
+            keep_rounds=keep_rounds,
             spill=spill,
         )
-        if isinstance(load, ClosedLoop):
-            think = self.traffic.think_times(load, num_requests, replication)
-            return _labelled(serve_closed_loop(setup, lengths, load.concurrency, think), lengths)
-        arrivals = self.traffic.arrivals(load, num_requests, replication)
-        return _labelled(serve_open_loop(setup, lengths, arrivals), lengths)
+
+    def kv_pools(self, num_draft_tokens: int) -> list[int]:
+        """Sizes of the KV pools, of each replica one [tokens]."""
+        return [self.memory(num_draft_tokens > 0).kv_tokens]
+
+    def prompt_bytes(self, speculating: bool, tokens: int) -> float:
+        """What the cache of a prompt takes, the drafter's beside the target's, each entry once over all devices [B]."""
+        return sum(shape.cached_bytes(tokens) for shape in self._whole_shapes(speculating))
+
+    def _make_whole_shapes(self, speculating: bool) -> tuple[ForwardShape, ...]:
+        """Target and drafter as one device would hold them."""
+        inputs, kv_bytes = self.inputs, KV_BYTES[self.inputs.scenario.deployment.kv_format]
+        target = target_shape(inputs.target, split=Split(quantisation=inputs.target_quantisation, kv_bytes=kv_bytes))
+        drafter = inputs.scenario.speculation.drafter
+        if not speculating or isinstance(drafter, NgramLookup) or inputs.drafter is None:
+            return (target,)
+        split = Split(quantisation=inputs.drafter_quantisation, kv_bytes=kv_bytes)
+        return target, drafter_shape(drafter, inputs.drafter, split=split)
 
     def extrapolation(self, reached: Reach) -> Extrapolation | None:
         """What leaves the ranges that the figures used were measured over, in steps that go so far.
@@ -269,10 +305,15 @@ class Simulation:
         return [p for p in {p._replace(repeats=1): None for p in products} if not self.products.covers(p)]
 
 
-def _labelled(run: RunRecords, lengths: Lengths) -> RunRecords:
+def labelled(run: RunRecords, lengths: Lengths) -> RunRecords:
     """The run, its requests with what is known of them beside their lengths."""
     labels = {name: getattr(lengths, name) for name in ("of_class", "priority", "domain")}
     return replace(run, requests=replace(run.requests, **labels))
+
+
+def is_short(lengths: Lengths) -> bool:
+    """Whether every round of a run is kept unless it is said otherwise."""
+    return bool(lengths.output.sum() <= LONG_RUN)
 
 
 def _measured_products(inputs: Inputs, rates: Rates) -> MeasuredProducts:

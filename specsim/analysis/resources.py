@@ -6,6 +6,9 @@ Knows nothing of devices: peaks and pool sizes are arguments.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+
+import numpy as np
 
 from specsim.analysis.steady import Window, seconds_within, within
 from specsim.records import USES, StepRecords
@@ -41,20 +44,20 @@ def _share(steps: StepRecords, use: int, peak: float, window: Window | None) -> 
     return float(steps.used[counted, use].sum() / (peak * seconds)) if seconds > 0 else math.nan
 
 
-def kv_share(steps: StepRecords, kv_tokens: int, window: Window | None = None) -> tuple[float, float]:
-    """(mean, peak) share of the KV pool that is held, over the time spent in steps.
+def kv_share(steps: StepRecords, kv_tokens: Sequence[int], window: Window | None = None) -> tuple[float, float]:
+    """(mean, peak) share of a KV pool that is held, over the time spent in steps.
 
     Args:
         steps: of a run.
-        kv_tokens: size of the pool, whole blocks.
+        kv_tokens: size of each replica's pool, whole blocks.
         window: the time that the mean is over; the peak is of the whole run.
     """
     seconds = seconds_within(steps, window)
     total = seconds.sum()
-    mean = float((steps.kv_tokens * seconds).sum() / (total * kv_tokens)) if total > 0 else math.nan
-    return mean, float(steps.kv_tokens.max() / kv_tokens)
+    held = steps.kv_tokens / np.array(kv_tokens)[0 if steps.replica is None else steps.replica]
+    return float((held * seconds).sum() / total) if total > 0 else math.nan, float(held.max())
 
 
-def busy_share(steps: StepRecords, window: Window) -> float:
-    """Of the time of a window, that spent in steps."""
-    return float(seconds_within(steps, window).sum() / (window[1] - window[0]))
+def busy_share(steps: StepRecords, window: Window, num_replicas: int = 1) -> float:
+    """Of the time of a window, that spent in steps, the mean over replicas."""
+    return float(seconds_within(steps, window).sum() / ((window[1] - window[0]) * num_replicas))

@@ -29,7 +29,8 @@ PHASE, DECODES, CHUNKS, PASSES, LOOKUPS, FINISHED = 6, 7, 8, 9, 10, 11  # of the
 STEPS, ROUNDS = 12, 13  # rows in the log
 BLOCKS_UNUSED = 14  # cached, and of nobody in service
 BLOCKS_ON_HOST, BLOCKS_MOVED = 15, 16  # swapped out; to or from the host in this step
-NUM_COUNTS = 17
+WAITING_TOKENS = 17  # that those who wait have, prompt and output
+NUM_COUNTS = 18
 """Places in ``Replica.number``."""
 
 BETWEEN, CHOSEN, SCHEDULED, PRICED, IN_FLIGHT, VERIFIED = range(6)

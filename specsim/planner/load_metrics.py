@@ -82,13 +82,13 @@ class Server:
 
     Attributes:
         limits: that a request served well has met.
-        kv_tokens: of the KV pool, whole blocks.
-        bandwidth: of a device at its peak [B/s].
-        num_devices: of the server.
+        kv_tokens: of each replica's KV pool, whole blocks.
+        bandwidth: of a device at its peak [B/s]; NaN where devices differ.
+        num_devices: of all replicas.
     """
 
     limits: LatencyLimits
-    kv_tokens: int
+    kv_tokens: tuple[int, ...]
     bandwidth: float
     num_devices: int
 
@@ -114,7 +114,7 @@ def load_row(run: RunRecords, window: Window | None, server: Server) -> list[flo
         *_three(e2e(run.requests)[chosen], queueing(run.requests)[chosen]),
         output_tokens_per_s(run, span) / server.num_devices,
         mean_running_batch(steps, window),
-        busy_share(steps, span),
+        busy_share(steps, span, len(server.kv_tokens)),
         *kv_share(steps, server.kv_tokens, window),
         bandwidth_share(steps, server.bandwidth, window),
         flops_share(steps, window),

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from specsim.schema.base import AscendingBatches, AscendingDraftLengths, Bandwidth, Bytes, Count, Flag, Input
+from specsim.schema.fleet import Fleet
 from specsim.schema.quantisation import Matrices, WeightFormat
 from specsim.schema.speculation import Speculation
 from specsim.schema.workload import SLO, Workload
@@ -101,6 +102,8 @@ class Scenario(Input):
     """Names the output folder."""
     description: str = ""
     deployment: Deployment
+    fleet: Fleet | None = None
+    """Several replicas behind a router; one replica, unless stated."""
     speculation: Speculation
     workload: Workload
     slo: SLO = SLO()
@@ -108,6 +111,12 @@ class Scenario(Input):
     run: Run = Run()
     seed: Annotated[int, Field(ge=0, strict=True)]
     """Same seed, same bytes."""
+
+    @property
+    def num_devices(self) -> int:
+        """Of all replicas together."""
+        own, groups = self.deployment.num_devices, self.fleet.groups if self.fleet else ()
+        return sum(group.count * (group.deployment.num_devices or own) for group in groups) or own
 
     @property
     def compared_draft_lengths(self) -> tuple[int, ...]:
