@@ -28,6 +28,11 @@ def joined(kind, one, other):
     return kind(**{name: np.concatenate(pair) for name, pair in columns.items() if pair[0] is not None})
 
 
+def chosen(table, places):
+    columns = {field.name: getattr(table, field.name) for field in fields(table)}
+    return type(table)(**{name: column[places] for name, column in columns.items() if column is not None})
+
+
 @pytest.fixture
 def twice(run) -> RunRecords:
     """The run of one replica, and half a second later the same again on another."""
@@ -47,8 +52,8 @@ def twice(run) -> RunRecords:
     by_step = np.argsort(rounds.step, kind="stable")
     return RunRecords(
         requests,
-        StepRecords(**{field.name: getattr(both, field.name)[order] for field in fields(both)}),
-        RoundRecords(**{field.name: getattr(rounds, field.name)[by_step] for field in fields(rounds)}),
+        chosen(both, order),
+        chosen(rounds, by_step),
     )
 
 
@@ -100,7 +105,18 @@ def apart() -> RunRecords:
     """A prompt of 10 tokens that replica 0 computes from 0 to 1 s; from 2 s on replica 1 decodes two more tokens."""
     one, times = np.ones(1, np.int64), [np.array([float(time)]) for time in range(5)]
     requests = RequestRecords(
-        times[0], times[0], times[1], times[4], 10 * one, 3 * one, 0 * one, 0 * one, one, 0 * one, times[2], times[2]
+        times[0],
+        times[0],
+        times[1],
+        times[4],
+        10 * one,
+        3 * one,
+        0 * one,
+        0 * one,
+        replica=one,
+        prefill_replica=0 * one,
+        transferred=times[2],
+        resumed=times[2],
     )
     start = np.array([0.0, 2.0, 3.0])
     parts = np.zeros((3, 7))
@@ -108,7 +124,7 @@ def apart() -> RunRecords:
     prompt, decode = np.array([1, 0, 0]), np.array([0, 1, 1])
     zeros, ones = np.zeros(3, np.int64), np.ones(3, np.int64)
     steps = StepRecords(
-        start, start + 1, parts, decode, 10 * prompt, zeros, ones, zeros, 16 * ones, 10 * ones, ones, decode
+        start, start + 1, parts, decode, 10 * prompt, zeros, ones, zeros, 16 * ones, 10 * ones, ones, replica=decode
     )
     rounds = RoundRecords(np.arange(3), zeros, zeros, zeros, zeros, ones, prompt.astype(np.bool_))
     return RunRecords(requests, steps, rounds)
