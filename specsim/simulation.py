@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,9 @@ from specsim.costs.passes import PassCost
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
 from specsim.costs.step import Pricing, StepCost
-from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.lookups import share_at_least
 from specsim.drafting.shape import DraftShape
-from specsim.drafting.stated import chain_source, draft_shape, tree_source
+from specsim.drafting.stated import ChainSource, chain_source, draft_shape, tree_source
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.engine.setup import Setup
@@ -30,6 +30,7 @@ from specsim.feasible import Room, check_lengths
 from specsim.forward import Reach
 from specsim.records import RunRecords
 from specsim.rng import stream
+from specsim.schema.domain_checks import domains
 from specsim.schema.load import Inputs
 from specsim.schema.policy import Policy, StaticPolicy
 from specsim.schema.quantisation import KV_BYTES, Quantisation
@@ -50,6 +51,7 @@ class Simulation:
         inputs: the scenario and what it refers to.
 
     Attributes:
+        domains: whose acceptance and temperature requests have, by their number.
         traffic: what clients send.
         target, drafter: what their forward passes multiply; no drafter where no model drafts.
         rates: what the device achieves.
@@ -75,6 +77,7 @@ class Simulation:
         self.products = _measured_products(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
         self.hands_on_all = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
         scenario, where = inputs.scenario, str(inputs.files["scenario"])
+        self.domains = domains(scenario)
         self.traffic = Traffic(scenario.workload, inputs.lengths_files, scenario.seed, where)
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
@@ -113,13 +116,12 @@ class Simulation:
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
         memory, shape, swap = self.memory(speculating), self.draft_shape(num_draft_tokens), scenario.deployment.swap
         max_num_seqs, max_num_batched_tokens = self._limits(speculating)
-        source: PositionAcceptance | TreeAcceptance
-        domains: tuple[PositionAcceptance, ...] = ()
-        if scenario.speculation.rule == "tree":
+        source: ChainSource | TreeAcceptance
+        others: list[ChainSource] = []
+        if self.rule == "tree":
             source = self.tree_source(num_draft_tokens)
         else:
             source, *others = self.acceptance_sources(num_draft_tokens)
-            domains = tuple(others)
         setup = Setup(
             max_num_seqs=max_num_seqs,
             max_num_batched_tokens=max_num_batched_tokens,
@@ -132,8 +134,8 @@ class Simulation:
             policy=policy or StaticPolicy(num_draft_tokens=num_draft_tokens),
             shape=shape,
             source=source,
-            domains=domains,
-            rule=scenario.speculation.rule,
+            domains=tuple(others),
+            rule=self.rule,
             seed=scenario.seed,
             replication=replication,
             pool_tokens=memory.room(shape.max_nodes),
@@ -176,6 +178,12 @@ class Simulation:
         """The lengths of the first requests of a replication; under a replay, those of the trace in its order."""
         return self.traffic.lengths(num_requests, replication, load)
 
+    @property
+    def rule(self) -> Literal["token", "block", "tree", "greedy"]:
+        """The verifier that runs: the greedy one where nothing is sampled."""
+        stated = self.inputs.scenario.speculation
+        return stated.verifier if any(domain.temperature > 0 for domain in self.domains) else stated.rule
+
     def draft_shape(self, num_draft_tokens: int) -> DraftShape:
         """How the draft tokens of a round hang together."""
         return draft_shape(self.inputs.scenario.speculation, num_draft_tokens)
@@ -184,15 +192,19 @@ class Simulation:
         """What proposes trees and scores them, the same in every replication; only of scenarios that have a tree."""
         return tree_source(self.inputs.scenario.speculation, num_levels, self._distributions())
 
-    def acceptance_sources(self, num_draft_tokens: int) -> tuple[PositionAcceptance, ...]:
+    def acceptance_sources(self, num_draft_tokens: int) -> tuple[ChainSource, ...]:
         """What proposes chains and scores them, by domain, the same in every replication."""
         speculation, seed = self.inputs.scenario.speculation, self.inputs.scenario.seed
-        first = chain_source(speculation, speculation.acceptance, num_draft_tokens, self._distributions())
-        others = (
-            chain_source(speculation, acceptance, num_draft_tokens, stream(seed, "distributions", domain))
-            for domain, acceptance in enumerate(self.traffic.acceptances, start=1)
+        return tuple(
+            chain_source(
+                speculation,
+                domain.acceptance,
+                num_draft_tokens,
+                stream(seed, "distributions", number) if number else self._distributions(),
+                greedy=domain.temperature == 0,
+            )
+            for number, domain in enumerate(self.domains)
         )
-        return (first, *others)
 
     def _distributions(self) -> np.random.Generator:
         return stream(self.inputs.scenario.seed, "distributions")

@@ -7,8 +7,11 @@ import numpy as np
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.shape import DraftShape, chain, tree
 from specsim.drafting.tree_acceptance import TreeAcceptance
+from specsim.drafting.varying import VaryingAcceptance
 from specsim.schema.acceptance import Acceptance
 from specsim.schema.speculation import Speculation
+
+ChainSource = PositionAcceptance | VaryingAcceptance
 
 
 def draft_shape(speculation: Speculation, num_draft_tokens: int) -> DraftShape:
@@ -19,15 +22,23 @@ def draft_shape(speculation: Speculation, num_draft_tokens: int) -> DraftShape:
 
 
 def chain_source(
-    speculation: Speculation, acceptance: Acceptance, num_draft_tokens: int, rng: np.random.Generator
-) -> PositionAcceptance:
-    """What proposes chains with an acceptance that is stated."""
+    speculation: Speculation,
+    acceptance: Acceptance,
+    num_draft_tokens: int,
+    rng: np.random.Generator,
+    *,
+    greedy: bool = False,
+) -> ChainSource:
+    """What proposes chains with an acceptance that is stated, at temperature 0 if so said."""
+    how = {"sampled": speculation.sampled, "greedy": greedy}
+    if acceptance.varies:
+        return VaryingAcceptance(acceptance, num_draft_tokens, rng, **how)
     return PositionAcceptance(
         acceptance.conditional(num_draft_tokens),
         acceptance.vocabulary,
         rng,
         acceptance.concentration,
-        sampled=speculation.sampled,
+        **how,
     )
 
 

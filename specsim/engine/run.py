@@ -127,6 +127,7 @@ class Server:
             longest=shape.num_levels,
             memory=np.zeros(1) if callable(setup.policy) else first_memory(setup.policy),
             cache=new_cache(self._serving.limits.segments.num_nodes + number if setup.prefix_caching else 0),
+            traits=bool(self._serving.rows.variation.varies.any()),
         )
         rounds = max(LOG_ROUNDS, num_slots)
         self._log = new_log(LOG_STEPS, rounds, shape.num_levels, number, keep_rounds=setup.keep_rounds)

@@ -15,6 +15,7 @@ from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.chain_rows import joined
 from specsim.drafting.passes import drafter_form
 from specsim.drafting.shape import DraftShape
+from specsim.drafting.stated import ChainSource
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import Serving
 from specsim.engine.chains import BLOCK_RULE, GREEDY_RULE, TOKEN_RULE, TREE_RULE
@@ -71,11 +72,11 @@ class Setup:
     drafter: ModelDrafter | None
     policy: Policy | PolicyFunction
     shape: DraftShape
-    source: PositionAcceptance | TreeAcceptance
+    source: ChainSource | TreeAcceptance
     rule: Literal["token", "block", "greedy", "tree"]
     seed: int
     replication: int
-    domains: tuple[PositionAcceptance, ...] = ()
+    domains: tuple[ChainSource, ...] = ()
     block_size: int = 16
     hands_on_all: bool = False
     share_at_least: Floats | None = None
@@ -106,14 +107,15 @@ def serving_of(setup: Setup, lengths: Lengths, think: Floats, rows: int) -> Serv
         policy = policy_form(stated, setup.max_num_seqs)._replace(kind=OUTSIDE)
     else:
         policy = policy_form(setup.policy, setup.max_num_seqs)
-    source = setup.source if isinstance(setup.source, PositionAcceptance) else NO_CHAINS
+    source = NO_CHAINS if isinstance(setup.source, TreeAcceptance) else setup.source
+    tables, key = joined([part.rows for part in (source, *setup.domains)]), luck_key(setup.seed, setup.replication)
     return Serving(
         limits=_limits(setup, lengths),
         drafter=drafter_form(setup.drafter, setup.shape, hands_on_all=setup.hands_on_all),
-        rows=joined([part.rows for part in (source, *setup.domains)]),
+        rows=tables._replace(variation=tables.variation._replace(key=key)),
         rule=RULES[setup.rule],
         costs=cost_form(setup.cost, rows),
-        key=luck_key(setup.seed, setup.replication),
+        key=key,
         policy=policy,
         prices_outside=not isinstance(setup.cost, StepCost),
         think=think,

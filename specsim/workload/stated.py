@@ -33,7 +33,7 @@ from specsim.workload.lengths import (
 )
 from specsim.workload.prefixes import SharedTexts, shared_prefixes
 from specsim.workload.quantiles import read_table
-from specsim.workload.trace import Trace
+from specsim.workload.trace import Trace, with_domains
 from specsim.workload.traces import read_trace
 
 Sampler = Callable[[int, np.random.Generator], Lengths]
@@ -50,7 +50,6 @@ class Traffic:
 
     Attributes:
         traces: the request traces among the files.
-        acceptances: of the classes that have one of their own: of domain 1, 2, ..; all others are of domain 0.
 
     Raises:
         InputError: when a file is malformed.
@@ -59,8 +58,11 @@ class Traffic:
     def __init__(self, workload: Workload, files: Mapping[str, Path], seed: int, where: str) -> None:
         self._workload, self._seed, self._where = workload, seed, where
         self.traces: dict[Path, Trace] = {}
-        self.acceptances = [part.acceptance for part in workload.mixture if part.acceptance is not None]
         self._sampler = self._sampler_of(workload.lengths, files.get("workload.lengths"))
+        if workload.domains:
+            of_classes = sum(part.is_domain for part in workload.mixture)
+            file = files["workload.lengths"]
+            self.traces[file] = with_domains(file, self.traces[file], [*workload.domains], 1 + of_classes)
         own = ((i, part.lengths) for i, part in enumerate(workload.mixture) if part.lengths)
         self._of_class = {i: self._sampler_of(stated, files.get(f"workload.mixture[{i}].lengths")) for i, stated in own}
         self._replayed = self.traces[files["workload.lengths"]] if isinstance(workload.load, Replay) else None
@@ -85,10 +87,11 @@ class Traffic:
             return self._with_texts(lengths, replication)
         drawn, domain = [], 0
         for i, part in enumerate(classes):
-            domain += part.acceptance is not None
+            domain += part.is_domain
             sampler = self._of_class.get(i, self._sampler)
             found = sampler(num_requests, stream(self._seed, "lengths", replication, i))
-            own = np.full(num_requests, domain if part.acceptance else 0)
+            traced = self._workload.domains and i not in self._of_class and not part.is_domain
+            own = found.domain if traced else np.full(num_requests, domain if part.is_domain else 0)
             drawn.append(Lengths(found.prompt, found.output, np.full(num_requests, part.priority), own))
         uniforms = stream(self._seed, "classes", replication).random(num_requests)
         shares = [part.share for part in classes]
@@ -154,8 +157,7 @@ class Traffic:
             return lambda number, rng: table_lengths(number, table, rng)
         if file not in self.traces:
             self.traces[file] = read_trace(file, stated.format)
-        observed = self.traces[file].lengths
-        return lambda number, rng: resampled_lengths(number, observed, rng)
+        return lambda number, rng: resampled_lengths(number, self.traces[file].lengths, rng)
 
 
 def spreads(stated: schema.NormalLengths | schema.LognormalLengths) -> tuple[Spread, Spread]:

@@ -12,6 +12,7 @@ from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.shape import chain, tree
 from specsim.drafting.tree_acceptance import TreeAcceptance
+from specsim.drafting.varying import VaryingAcceptance
 from specsim.engine import run
 from specsim.engine.advance import advance
 from specsim.engine.cache import new_cache
@@ -24,6 +25,7 @@ from specsim.engine.trees import verify_trees
 from specsim.luck import luck_key
 from specsim.records import RunRecords
 from specsim.rng import stream
+from specsim.schema.acceptance import ConstantAcceptance
 from specsim.schema.policy import (
     ConfidencePolicy,
     GoodputPolicy,
@@ -46,11 +48,23 @@ ALL_RULES = [
     "greedy",
     "token argmax",
     "block argmax",
+    "token varying",
+    "token argmax varying",
+    "greedy varying",
     "tree with_replacement",
     "tree without_replacement",
     "tree one_hot",
     "tree one_hot greedy",
 ]
+VARYING = ConstantAcceptance(
+    kind="constant",
+    overlap=0.6,
+    vocabulary=8,
+    spread=0.2,
+    hard_stretches={"share": 0.4, "mean_length": 3, "drop": 0.5},
+    by_context=[{"tokens": 5, "factor": 1.0}, {"tokens": 60, "factor": 0.5}],
+)
+"""Whatever profile is asked for."""
 MOST_NODES = 13
 CHILDREN = ((3,), (2, 1, 0), (1, 1, 2), (1, 0, 1, 1))
 """3, 3, 4 and 3 nodes; wider where better candidates are."""
@@ -81,6 +95,8 @@ class ConstantCost:
 
 def make_source(shape, conditional, rule, rng):
     """Of a chain's rule, such as 'token' or 'token argmax', or of 'tree' and its siblings, such as 'tree one_hot'."""
+    if "varying" in rule:
+        return VaryingAcceptance(VARYING, shape.num_levels, rng, sampled="argmax" not in rule, greedy=False)
     if not rule.startswith("tree"):
         return PositionAcceptance(conditional, 8, rng, sampled="argmax" not in rule)
     siblings = rule.split()[1]
