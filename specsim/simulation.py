@@ -20,6 +20,7 @@ from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
 from specsim.costs.step import Pricing, StepCost
 from specsim.drafting.lookups import share_at_least
+from specsim.drafting.replayed import ReplayedAcceptance
 from specsim.drafting.shape import DraftShape
 from specsim.drafting.stated import ChainSource, chain_source, draft_shape, tree_source
 from specsim.drafting.tree_acceptance import TreeAcceptance
@@ -36,8 +37,10 @@ from specsim.schema.policy import Policy, StaticPolicy
 from specsim.schema.quantisation import KV_BYTES, Quantisation
 from specsim.schema.scenario import Deployment
 from specsim.schema.speculation import NgramLookup, pass_kind
+from specsim.schema.token_sources import ReplayAcceptance
 from specsim.schema.workload import ClosedLoop, Load, Replay
 from specsim.workload.lengths import Lengths
+from specsim.workload.recordings import read_recording
 from specsim.workload.stated import Traffic
 
 LONG_RUN = 10_000_000  # output tokens; a round takes 56 bytes, and each token is one without speculation
@@ -52,6 +55,7 @@ class Simulation:
 
     Attributes:
         domains: whose acceptance and temperature requests have, by their number.
+        recordings: of domains whose acceptance is replayed, by their number.
         traffic: what clients send.
         target, drafter: what their forward passes multiply; no drafter where no model drafts.
         rates: what the device achieves.
@@ -78,7 +82,12 @@ class Simulation:
         self.hands_on_all = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
         scenario, where = inputs.scenario, str(inputs.files["scenario"])
         self.domains = domains(scenario)
-        self.traffic = Traffic(scenario.workload, inputs.lengths_files, scenario.seed, where)
+        self.recordings = {
+            number: read_recording(inputs.acceptance_files[domain.path], domain.acceptance.field)
+            for number, domain in enumerate(self.domains)
+            if isinstance(domain.acceptance, ReplayAcceptance)
+        }
+        self.traffic = Traffic(scenario.workload, inputs.lengths_files, scenario.seed, where, self.recordings)
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
         self.memory = cache(self._make_memory_plan)
@@ -194,17 +203,19 @@ class Simulation:
 
     def acceptance_sources(self, num_draft_tokens: int) -> tuple[ChainSource, ...]:
         """What proposes chains and scores them, by domain, the same in every replication."""
-        speculation, seed = self.inputs.scenario.speculation, self.inputs.scenario.seed
-        return tuple(
-            chain_source(
-                speculation,
-                domain.acceptance,
-                num_draft_tokens,
-                stream(seed, "distributions", number) if number else self._distributions(),
-                greedy=domain.temperature == 0,
-            )
-            for number, domain in enumerate(self.domains)
-        )
+        return tuple(self._acceptance_source(number, num_draft_tokens) for number in range(len(self.domains)))
+
+    def _acceptance_source(self, number: int, num_draft_tokens: int) -> ChainSource:
+        """That of a domain."""
+        seed, domain = self.inputs.scenario.seed, self.domains[number]
+        rng = stream(seed, "distributions", number) if number else self._distributions()
+        speculation, greedy = self.inputs.scenario.speculation, domain.temperature == 0
+        if not isinstance(domain.acceptance, ReplayAcceptance):
+            return chain_source(speculation, domain.acceptance, num_draft_tokens, rng, greedy=greedy)
+        found, stated = self.recordings[number], (other.acceptance for other in self.domains)
+        vocabulary = next((part.vocabulary for part in stated if not isinstance(part, ReplayAcceptance)), 2)
+        sampled = speculation.sampled
+        return ReplayedAcceptance(found.starts, found.emitted, num_draft_tokens, vocabulary, rng, sampled=sampled)
 
     def _distributions(self) -> np.random.Generator:
         return stream(self.inputs.scenario.seed, "distributions")

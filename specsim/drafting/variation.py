@@ -39,6 +39,9 @@ class Variation(NamedTuple):
             position is hard [C, K+1, K, LEVELS, 2].
         stretches: see SHARE and the following [C, 3].
         tokens, factor: what acceptance is multiplied by at these contexts, ascending [C, T].
+        num_recorded: recordings, of a domain whose acceptance is replayed; otherwise 0 [C].
+        starts: of all recordings, where each one's list starts in ``emitted``, and where the last one ends [R+1].
+        emitted: what a round yields that starts at an output position, by recording.
         key: of the run's luck.
         looked_up: room for a uniform before those that are kept [NUM_LANES, 1, 1].
     """
@@ -49,6 +52,9 @@ class Variation(NamedTuple):
     stretches: Floats
     tokens: Floats
     factor: Floats
+    num_recorded: Ints
+    starts: Ints
+    emitted: Ints
     key: Words
     looked_up: Floats
 
@@ -64,6 +70,9 @@ def joined_variations(parts: Sequence[Variation], num_sets: Sequence[int]) -> Va
         stretches=np.concatenate([part.stretches for part in parts]),
         tokens=np.concatenate([_held(part.tokens, most) for part in parts]),
         factor=np.concatenate([_held(part.factor, most) for part in parts]),
+        num_recorded=np.concatenate([part.num_recorded for part in parts]),
+        starts=np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part.starts) for part in parts]))]),
+        emitted=np.concatenate([part.emitted for part in parts]),
     )
 
 
@@ -81,6 +90,9 @@ def no_variation(longest: int) -> Variation:
         stretches=np.zeros((1, 3)),
         tokens=np.zeros((1, 1)),
         factor=np.ones((1, 1)),
+        num_recorded=np.zeros(1, np.int64),
+        starts=np.zeros(1, np.int64),
+        emitted=np.zeros(0, np.int64),
         key=np.zeros(4, np.uint64),
         looked_up=np.zeros((NUM_LANES, 1, 1)),
     )
@@ -96,6 +108,7 @@ def overlap_at(
     request: int,
     position: int,
     prompt_tokens: int,
+    recording: int,
     num_draft: int,
     i: int,
 ) -> float:
@@ -109,14 +122,24 @@ def overlap_at(
         domain, request: whose.
         position: of the output.
         prompt_tokens: of the request.
+        recording: whose acceptance is replayed; -1 for none.
         num_draft: drafts in the round.
         i: which of them this is, from 0.
     """
+    if recording >= 0:
+        return 1.0 if i < recorded(variation, recording, position - i) - 1 else 0.0
     level, hard = int(own * LEVELS), 0
     if variation.stretches[domain, SHARE] > 0.0:
         hard = 1 if is_hard(variation, traits, first_position, domain, request, position) else 0
     overlap = variation.overlap[domain, num_draft, i, level, hard]
     return float(overlap * factor_at(variation.tokens[domain], variation.factor[domain], prompt_tokens + position))
+
+
+@kernel
+def recorded(variation: Variation, recording: int, position: int) -> int:
+    """What a round yields that starts at an output position, by a list that starts anew where it ends."""
+    start, end = variation.starts[recording], variation.starts[recording + 1]
+    return int(variation.emitted[start + position % (end - start)])
 
 
 @kernel

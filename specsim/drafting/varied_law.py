@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from specsim.drafting.beta import LEVELS
 from specsim.drafting.varying import Chances, chances, context_factors, overlap_table
-from specsim.schema.acceptance import Acceptance
+from specsim.schema.acceptance import StatedAcceptance
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ def _stationary(step: Floats) -> Floats:
     return law
 
 
-def tokens_by_level(stated: Acceptance, num_draft_tokens: int, context: float) -> Floats:
+def tokens_by_level(stated: StatedAcceptance, num_draft_tokens: int, context: float) -> Floats:
     """Mean tokens per verify of each class of requests, at one context [LEVELS]."""
     overlap = overlap_table(stated, num_draft_tokens)[num_draft_tokens] * np.interp(context, *context_factors(stated))
     tokens = 1 + np.arange(num_draft_tokens + 1)
@@ -50,6 +50,6 @@ def tokens_by_level(stated: Acceptance, num_draft_tokens: int, context: float) -
     return np.array([tokens @ accepted_law(overlap[:, level], chance) for level in range(LEVELS)])
 
 
-def mean_tokens_varied(stated: Acceptance, num_draft_tokens: int, context: float) -> float:
+def mean_tokens_varied(stated: StatedAcceptance, num_draft_tokens: int, context: float) -> float:
     """Mean tokens per verify over all rounds: a request with fewer of them has more rounds."""
     return float(1 / np.mean(1 / tokens_by_level(stated, num_draft_tokens, context)))

@@ -15,7 +15,7 @@ from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.beta import LEVELS, concentration, level_means
 from specsim.drafting.chain_rows import ChainRows, joined
 from specsim.drafting.variation import RUNGS, no_variation
-from specsim.schema.acceptance import Acceptance
+from specsim.schema.acceptance import StatedAcceptance
 from specsim.schema.variation import HardStretches
 
 Floats = NDArray[np.float64]
@@ -32,16 +32,14 @@ class VaryingAcceptance:
     """
 
     def __init__(
-        self, stated: Acceptance, num_draft_tokens: int, rng: np.random.Generator, *, sampled: bool, greedy: bool
+        self, stated: StatedAcceptance, num_draft_tokens: int, rng: np.random.Generator, *, sampled: bool, greedy: bool
     ) -> None:
-        how, V = {"sampled": sampled, "greedy": greedy}, stated.vocabulary
-        overlaps = (np.full(num_draft_tokens, rung / RUNGS) for rung in range(RUNGS + 1))
-        sets = [PositionAcceptance(overlap, V, rng, stated.concentration, **how).rows for overlap in overlaps]
-        rows, plain = joined(sets), no_variation(num_draft_tokens)
+        V, shape = stated.vocabulary, stated.concentration
+        rows = rung_rows(num_draft_tokens, V, rng, shape, sampled=sampled)
         tokens, factor = (np.array([column], np.float64) for column in context_factors(stated))
         self.rows: ChainRows = rows._replace(
             greedy=np.array([greedy]),
-            variation=plain._replace(
+            variation=no_variation(num_draft_tokens)._replace(
                 varies=np.array([True]),
                 overlap=overlap_table(stated, num_draft_tokens)[None],
                 stretches=np.array([chances(stated.hard_stretches)]),
@@ -49,6 +47,14 @@ class VaryingAcceptance:
                 factor=factor,
             ),
         )
+
+
+def rung_rows(
+    num_draft_tokens: int, vocabulary: int, rng: np.random.Generator, concentration: float, *, sampled: bool
+) -> ChainRows:
+    """A set of rows for each rung, all of whose positions have its overlap."""
+    overlaps = (np.full(num_draft_tokens, rung / RUNGS) for rung in range(RUNGS + 1))
+    return joined([PositionAcceptance(a, vocabulary, rng, concentration, sampled=sampled).rows for a in overlaps])
 
 
 class Chances(NamedTuple):
@@ -66,14 +72,14 @@ def chances(stretches: HardStretches | None) -> Chances:
     return Chances(stretches.share, 1 - stretches.leave, stretches.enter)
 
 
-def context_factors(stated: Acceptance) -> tuple[list[float], list[float]]:
+def context_factors(stated: StatedAcceptance) -> tuple[list[float], list[float]]:
     """Contexts [tokens] and what acceptance is multiplied by there."""
     if stated.by_context is None:
         return [0.0], [1.0]
     return [float(entry.tokens) for entry in stated.by_context], [entry.factor for entry in stated.by_context]
 
 
-def overlap_table(stated: Acceptance, num_draft_tokens: int) -> Floats:
+def overlap_table(stated: StatedAcceptance, num_draft_tokens: int) -> Floats:
     """Acceptance by drafts in the round, position, class of requests and kind of position, easy or hard.
 
     The mean over classes and kinds is the acceptance stated. With a spread, that of each position is Beta distributed

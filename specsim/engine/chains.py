@@ -93,6 +93,7 @@ def overlap_of(replica: Replica, requests: Requests, rows: ChainRows, request: i
         request,
         requests.emitted[request] + i,
         requests.prompt_tokens[request],
+        requests.recording[request],
         num_draft,
         i,
     )

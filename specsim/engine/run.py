@@ -113,8 +113,11 @@ class Server:
         priority = zeros if lengths.priority is None else lengths.priority
         domain = lengths.domain if setup.domains and lengths.domain is not None else zeros
         self.requests = new_requests(lengths.prompt, lengths.output, priority, domain)
+        if lengths.recording is not None:
+            self.requests.recording[:] = lengths.recording
         rows = min(setup.max_num_batched_tokens, 8192)
         self._setup, self._serving = setup, serving_of(setup, lengths, think, rows)
+        self._number_recordings()
         positions = min(int(lengths.output.max()), POSITIONS_AHEAD) + shape.num_levels
         by_round = shape.num_levels if setup.rule == "block" else 0
         self.replica = new_replica(
@@ -136,6 +139,13 @@ class Server:
         )
         self._policy_state = None
         self._advance = advance_function()
+
+    def _number_recordings(self) -> None:
+        """From the place in a domain's own recording to that among those of all domains."""
+        number = self._serving.rows.variation.num_recorded
+        first, domain = np.cumsum(number) - number, self.requests.domain
+        replayed = number[domain] > 0
+        self.requests.recording[:] = np.where(replayed, self.requests.recording + first[domain], -1)
 
     def send(self, arrivals: Floats) -> None:
         """Add requests to those that are known to come, at these times [s], ascending."""

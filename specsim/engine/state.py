@@ -44,6 +44,7 @@ class Requests(np.recarray[Any, Any]):
         prompt_tokens, output_tokens: lengths.
         priority: classes from 0, the first to be served.
         domain: whose acceptance they have, from 0.
+        recording: which recorded request's acceptance is replayed; -1 for none.
         arrival, admitted, first_token, finish: times; admitted is the first time [s].
         last_token: when it last received tokens [s].
         emitted: output tokens so far.
@@ -63,6 +64,7 @@ class Requests(np.recarray[Any, Any]):
     output_tokens: Ints
     priority: Ints
     domain: Ints
+    recording: Ints
     arrival: Floats
     admitted: Floats
     first_token: Floats
@@ -233,7 +235,7 @@ def new_requests(prompt_tokens: Ints, output_tokens: Ints, priority: Ints, domai
     requests.priority[:], requests.domain[:] = priority, domain
     for name in ("arrival", "admitted", "first_token", "finish", "last_token"):
         requests[name] = np.nan
-    requests.slot[:], requests.behind[:], requests.catch_up[:] = -1, -1, 1
+    requests.slot[:], requests.behind[:], requests.recording[:], requests.catch_up[:] = -1, -1, -1, 1
     return requests
 
 

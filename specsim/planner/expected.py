@@ -15,10 +15,11 @@ from specsim.analysis.closed_form import expected_tokens_of
 from specsim.costs.linear import product_rates
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.lookups import length_shares
+from specsim.drafting.replayed import mean_recorded_tokens
 from specsim.drafting.varied_law import mean_tokens_varied
 from specsim.planner.step_work import step_works
 from specsim.rng import stream
-from specsim.schema.acceptance import Acceptance
+from specsim.schema.token_sources import ReplayAcceptance
 from specsim.simulation import Simulation
 from specsim.verification import mean_tokens, mean_tree_tokens
 
@@ -76,12 +77,16 @@ def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
         if isinstance(source, PositionAcceptance):
             tokens.append(_tokens_per_block(simulation, source, num_draft_tokens))
         else:
-            tokens.append(_tokens_per_chain(simulation, domain.acceptance, num_draft_tokens))
+            tokens.append(_tokens_per_chain(simulation, number, num_draft_tokens))
     return _over_domains(simulation, tokens)
 
 
-def _tokens_per_chain(simulation: Simulation, acceptance: Acceptance, num_draft_tokens: int) -> float:
-    """Where acceptance depends on the context, at the mean one."""
+def _tokens_per_chain(simulation: Simulation, number: int, num_draft_tokens: int) -> float:
+    """Of a domain; where acceptance depends on the context, at the mean one; of recordings over their own lengths."""
+    acceptance = simulation.domains[number].acceptance
+    if isinstance(acceptance, ReplayAcceptance):
+        found = simulation.recordings[number]
+        return mean_recorded_tokens(found.starts, found.emitted, found.output_tokens, num_draft_tokens)
     if acceptance.varies:
         return mean_tokens_varied(acceptance, num_draft_tokens, mean_context(simulation))
     return float(expected_tokens_of(acceptance.conditional(num_draft_tokens)))

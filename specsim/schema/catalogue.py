@@ -19,6 +19,7 @@ KINDS = {
     "engine": (ROOT / "hardware" / "engines", ".yaml", "specsim list engines"),
     "model": (ROOT / "scenarios" / "models", ".json", "specsim list models"),
     "lengths": (ROOT / "scenarios" / "lengths", ".csv", "specsim list lengths"),
+    "recording": (ROOT / "scenarios" / "recordings", ".jsonl", "none ships with specsim"),
     "measurements": (ROOT / "hardware" / "measured" / "serving", ".csv", "specsim list measurements"),
     "steps": (ROOT / "hardware" / "measured" / "steps", ".csv", "specsim list steps"),
 }

@@ -12,6 +12,7 @@ from specsim.schema.lengths import TraceLengths
 from specsim.schema.policy import ConfidencePolicy, OraclePolicy
 from specsim.schema.scenario import Scenario
 from specsim.schema.speculation import Speculation
+from specsim.schema.token_sources import ReplayAcceptance
 from specsim.schema.variation import HardStretches
 
 
@@ -52,9 +53,11 @@ def contradictions(scenario: Scenario) -> Iterator[Problem]:
     """Every contradiction, with paths inside the scenario; ``where`` is left to the caller."""
     yield from _of_chains(scenario)
     yield from _vocabularies(scenario)
+    yield from dict.fromkeys(_recorded(domain) for domain in domains(scenario) if _is_sampled_recording(domain))
     found = {domain.path: domain for domain in reversed(domains(scenario))}  # an acceptance that many have, once
     for domain in reversed(found.values()):
-        yield from _figures(domain.path, domain.acceptance)
+        if isinstance(domain.acceptance, StatedAcceptance):
+            yield from _figures(domain.path, domain.acceptance)
         yield from _varying(domain.path, domain.acceptance, scenario.speculation)
 
 
@@ -82,7 +85,7 @@ def _of_chains(scenario: Scenario) -> Iterator[Problem]:
 
 def _vocabularies(scenario: Scenario) -> Iterator[Problem]:
     """Rows that are made up have one vocabulary."""
-    made_up = {path: stated for path, stated, _ in domains(scenario)}
+    made_up = {path: stated for path, stated, _ in domains(scenario) if isinstance(stated, StatedAcceptance)}
     for path, acceptance in made_up.items():
         first, due = next((other, stated.vocabulary) for other, stated in made_up.items())
         if acceptance.vocabulary != due:
@@ -112,6 +115,19 @@ def _stretches(path: str, mean: float, stretches: HardStretches) -> Iterator[Pro
             f"{most:.4g} apart, or one of them would be below 0 or above 1; write at most that"
         )
         yield _problem(path, stretches.drop, remedy if most else _no_room(mean))
+
+
+def _is_sampled_recording(domain: Domain) -> bool:
+    return isinstance(domain.acceptance, ReplayAcceptance) and domain.temperature > 0
+
+
+def _recorded(domain: Domain) -> Problem:
+    """What was recorded is how long a draft agrees with the text that came."""
+    remedy = (
+        f"a recording says how many drafts are the target's choices, which is the greedy rule's business, and these "
+        f"requests are sampled at temperature {domain.temperature:g}; write 'temperature: 0'"
+    )
+    return _problem(f"{domain.path}.kind", "replay", remedy)
 
 
 def _varying(path: str, acceptance: Acceptance, speculation: Speculation) -> Iterator[Problem]:

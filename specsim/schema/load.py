@@ -33,6 +33,7 @@ class Inputs:
         device, engine, target: what its names refer to.
         drafter: the drafter's own model; of MTP layers the target's, of Medusa heads the target itself; None where
             drafts are looked up.
+        acceptance_files: recordings, by the path in the scenario of the acceptance that refers to one.
         lengths_files: quantile tables and traces, by the path in the scenario of the lengths that refer to one.
         files: every file read, by what it was read for.
     """
@@ -42,6 +43,7 @@ class Inputs:
     engine: Engine
     target: ModelConfig
     drafter: ModelConfig | None
+    acceptance_files: dict[str, Path]
     lengths_files: dict[str, Path]
     files: dict[str, Path]
 
@@ -74,6 +76,7 @@ REFERENCES = {
     "drafter": ("speculation.drafter.model", "model"),
     "lengths": ("workload.lengths.table", "lengths"),
     "trace": ("workload.lengths.file", "lengths"),
+    "recording": ("speculation.acceptance.file", "recording"),
 }
 
 
@@ -136,23 +139,33 @@ def _loaded(path: Path, overrides: Sequence[str]) -> Inputs:
     if gathered.problems or not (scenario and device and engine and target):
         raise InputError(dict.fromkeys(gathered.problems))
     all_files = {"scenario": path} | {f"extends {file.stem}": file for file in scenario_files[1:]} | files
-    lengths_files = {
-        path.rpartition(".")[0]: files[name]
-        for name, (path, kind) in refers_to.items()
-        if kind == "lengths" and name in files
-    }
-    return Inputs(scenario, device, engine, target, drafter, lengths_files, all_files)
+    named = {name: at for name, at in refers_to.items() if name in files}
+    acceptance_files, lengths_files = (
+        {path.rpartition(".")[0]: files[name] for name, (path, kind) in named.items() if kind == sought}
+        for sought in ("recording", "lengths")
+    )
+    return Inputs(scenario, device, engine, target, drafter, acceptance_files, lengths_files, all_files)
 
 
 def references(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """What a scenario's data may refer to, as REFERENCES, with the classes of a mixture."""
+    """What a scenario's data may refer to, as REFERENCES, with the classes of a mixture and the domains of a trace."""
     workload = data.get("workload")
     classes = workload.get("mixture") if isinstance(workload, dict) else None
-    return REFERENCES | {
-        f"{name} of class {i}": (f"workload.mixture[{i}].lengths.{key}", "lengths")
+    numbered = workload.get("domains") if isinstance(workload, dict) else None
+    of_classes = {
+        f"{name} of class {i}": (f"workload.mixture[{i}].{key}", kind)
         for i in range(len(classes) if isinstance(classes, list) else 0)
-        for name, key in (("lengths", "table"), ("trace", "file"))
+        for name, key, kind in (
+            ("lengths", "lengths.table", "lengths"),
+            ("trace", "lengths.file", "lengths"),
+            ("recording", "acceptance.file", "recording"),
+        )
     }
+    of_domains = {
+        f"recording of domain {number}": (f"workload.domains[{number}].file", "recording")
+        for number in (numbered if isinstance(numbered, dict) else ())
+    }
+    return REFERENCES | of_classes | of_domains
 
 
 def _of_speculation_alone(data: dict[str, Any]) -> Iterator[Problem]:
@@ -236,7 +249,7 @@ def _referenced(path: str, kind: str, data: dict[str, Any], place: _Place) -> Pa
         if isinstance(value, list) and isinstance(key, int):
             value = value[key]
         else:
-            value = value.get(key) if isinstance(value, dict) else None
+            value = value.get(key, value.get(str(key))) if isinstance(value, dict) else None
     if not isinstance(value, str):
         return None  # missing or of another type: the scenario's own validation says so
     return catalogue.find(kind, value, place.folders(path), where=place.of(path), path=path)

@@ -33,6 +33,7 @@ from specsim.workload.lengths import (
 )
 from specsim.workload.prefixes import SharedTexts, shared_prefixes
 from specsim.workload.quantiles import read_table
+from specsim.workload.recordings import Recording
 from specsim.workload.trace import Trace, with_domains
 from specsim.workload.traces import read_trace
 
@@ -47,6 +48,7 @@ class Traffic:
         files: path in the scenario of lengths that stand in a file → the file; each is read once.
         seed: of the scenario.
         where: the scenario, for messages.
+        recordings: of the domains whose acceptance is replayed.
 
     Attributes:
         traces: the request traces among the files.
@@ -55,8 +57,16 @@ class Traffic:
         InputError: when a file is malformed.
     """
 
-    def __init__(self, workload: Workload, files: Mapping[str, Path], seed: int, where: str) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        files: Mapping[str, Path],
+        seed: int,
+        where: str,
+        recordings: Mapping[int, Recording] | None = None,
+    ) -> None:
         self._workload, self._seed, self._where = workload, seed, where
+        self._files, self._recordings = files, recordings or {}
         self.traces: dict[Path, Trace] = {}
         self._sampler = self._sampler_of(workload.lengths, files.get("workload.lengths"))
         if workload.domains:
@@ -80,11 +90,12 @@ class Traffic:
     def lengths(self, num_requests: int, replication: int, load: Load | None = None) -> Lengths:
         """The lengths of the first requests of a replication; a replay's are the trace's, in all replications."""
         if isinstance(load, Replay):
-            return self._with_texts(replayed_lengths(num_requests, self._replay(num_requests).lengths), replication)
+            lengths = replayed_lengths(num_requests, self._replay(num_requests).lengths)
+            return self._with_texts(self._with_recordings(lengths, replication), replication)
         classes = self._workload.mixture
         if not classes:
             lengths = self._sampler(num_requests, stream(self._seed, "lengths", replication))
-            return self._with_texts(lengths, replication)
+            return self._with_texts(self._with_recordings(lengths, replication), replication)
         drawn, domain = [], 0
         for i, part in enumerate(classes):
             domain += part.is_domain
@@ -92,10 +103,32 @@ class Traffic:
             found = sampler(num_requests, stream(self._seed, "lengths", replication, i))
             traced = self._workload.domains and i not in self._of_class and not part.is_domain
             own = found.domain if traced else np.full(num_requests, domain if part.is_domain else 0)
-            drawn.append(Lengths(found.prompt, found.output, np.full(num_requests, part.priority), own))
+            same = self._of_recording(f"workload.mixture[{i}].lengths", domain if part.is_domain else 0)
+            recording = found.recording if same else None
+            priority = np.full(num_requests, part.priority)
+            drawn.append(Lengths(found.prompt, found.output, priority, own, recording=recording))
         uniforms = stream(self._seed, "classes", replication).random(num_requests)
         shares = [part.share for part in classes]
-        return self._with_texts(mixed_lengths(shares, drawn, uniforms), replication, chosen_classes(shares, uniforms))
+        mixed = self._with_recordings(mixed_lengths(shares, drawn, uniforms), replication)
+        return self._with_texts(mixed, replication, chosen_classes(shares, uniforms))
+
+    def _of_recording(self, path: str, domain: int) -> bool:
+        """Whether lengths, by their path in the scenario, are from the recording that a domain's acceptance is from."""
+        file = self._files.get(path, self._files.get("workload.lengths"))
+        return domain in self._recordings and self._recordings[domain].path == file
+
+    def _with_recordings(self, lengths: Lengths, replication: int) -> Lengths:
+        """Requests with what is replayed for them: what their lengths are from, or what luck gives them."""
+        number = lengths.prompt.size
+        uniforms = stream(self._seed, "recordings", replication).random(number)
+        domain = np.zeros(number, np.int64) if lengths.domain is None else lengths.domain
+        recording = np.full(number, -1)
+        if lengths.recording is not None and (self._workload.mixture or self._of_recording("workload.lengths", 0)):
+            recording = lengths.recording
+        for c, recorded in self._recordings.items():
+            drawn = (uniforms * recorded.output_tokens.size).astype(np.int64)
+            recording = np.where((domain == c) & (recording < 0), drawn, recording)
+        return replace(lengths, recording=recording if self._recordings else None)
 
     def _with_texts(self, lengths: Lengths, replication: int, classes: Ints | None = None) -> Lengths:
         """Requests with the texts that their prompts begin with, by class where there are any."""
@@ -135,6 +168,8 @@ class Traffic:
         trace = self._replayed
         if trace is None:
             raise ValueError("the workload's own load has to be a replay")
+        if np.isnan(trace.arrival).any():
+            raise invalid(self._where, "workload.load.kind", "replay", "a recording has no times; write another load")
         if num_requests > (held := trace.arrival.size):
             remedy = f"the trace to be replayed has {held} requests; write at most so many"
             raise invalid(self._where, "workload.num_requests", num_requests, remedy)

@@ -42,6 +42,11 @@ MEAN = (
 GEOMETRIC = MEAN.replace("minimum_variance", "geometric")
 HARD = "speculation.acceptance.hard_stretches={share: 0.4, mean_length: 3, drop: 0.3}"
 FALLING = "speculation.acceptance.by_context=[{tokens: 5, factor: 0.9}, {tokens: 120, factor: 0.2}]"
+RECORDING = Path(__file__).parents[1] / "workload" / "recording.jsonl"
+RECORDED = (
+    f"speculation.acceptance={{kind: replay, file: '{RECORDING}', field: eagle}}",
+    "speculation.temperature=0",
+)
 THINK = "workload.load={kind: closed_loop, concurrency: 4, think_time: 1 s}"
 GAMMA = "workload.load={kind: gamma, rate: 40 requests/s, cv: 2}"
 POISSON, EQUAL_GAPS = (f"workload.load={{kind: {kind}, rate: 40 requests/s}}" for kind in ("poisson", "constant"))
@@ -224,6 +229,10 @@ CASES = {
     "speculation.acceptance[profile].by_num_draft_tokens": Case(
         ("speculation.acceptance.by_num_draft_tokens={3: [0.9, 0.8, 0.7]}",)
     ),
+    "speculation.acceptance[replay].file": Case(
+        (f"speculation.acceptance.file='{RECORDING.with_name('other_recording.jsonl')}'",), base=RECORDED
+    ),
+    "speculation.acceptance[replay].field": Case(("speculation.acceptance.field=ngram",), base=RECORDED),
     "speculation.policy[static].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",)),
     "speculation.policy[off_above].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",), base=(OFF,)),
     "speculation.policy[off_above].batch": Case(("speculation.policy.batch=5",), base=(OFF,)),
@@ -353,6 +362,7 @@ DOCUMENTATION = {
     "speculation.acceptance[constant].source",
     "speculation.acceptance[profile].source",
     "speculation.acceptance[mean_length].source",
+    "speculation.acceptance[replay].source",
     "engine.name",
     "engine.sources",
     # needs a package that tests do without; what it changes is in costs/test_operator_tables.py
