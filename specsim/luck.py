@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from specsim.kernels import kernel
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 LANE_DRAFT, LANE_ACCEPT, LANE_FINAL, LANE_FOUND = 0, 1, 2, 3
@@ -119,6 +120,13 @@ def draw_luck(lanes: Floats, key: Words, request: int, first: int, purpose: int)
         counters = (positions, same * np.uint64(column), same * np.uint64(request), same * np.uint64(purpose))
         for lane, words in enumerate(threefry(key, *counters)):
             lanes[lane, column] = (words >> _DROPPED) * _UNIT
+
+
+def luck_at(key: Words, requests: Ints, positions: Ints, purpose: int) -> Floats:
+    """The uniforms of column 0 of these requests, each at its position; by lane [NUM_LANES, B]."""
+    same = np.zeros(len(requests), np.uint64)
+    counters = (positions.astype(np.uint64), same, requests.astype(np.uint64), same + np.uint64(purpose))
+    return np.array([(words >> _DROPPED) * _UNIT for words in threefry(key, *counters)])
 
 
 @kernel

@@ -13,7 +13,8 @@ from specsim.kernels import kernel
 from specsim.luck import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, LANE_RUNG
 from specsim.verification.into import BLOCKWISE, TOKEN, verify_rows_into
 
-TOKEN_RULE, BLOCK_RULE, GREEDY_RULE, TREE_RULE = 0, 1, 2, 3
+TOKEN_RULE, BLOCK_RULE, GREEDY_RULE, TREE_RULE, TEXT_RULE = 0, 1, 2, 3, 4
+"""The last two are carried out outside, by ``trees`` and ``texts``."""
 
 
 @kernel

@@ -11,6 +11,7 @@ from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.passes import most_passes
 from specsim.drafting.shape import chain
+from specsim.drafting.text_models import TextModels
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY
 from specsim.engine.cache import new_cache
@@ -33,6 +34,7 @@ from specsim.engine.state import (
     new_replica,
     new_requests,
 )
+from specsim.engine.texts import new_texts, verify_texts
 from specsim.engine.trees import verify_trees
 from specsim.forward import Pass
 from specsim.policies.form import first_memory
@@ -111,7 +113,8 @@ class Server:
         num_slots = min(setup.max_num_seqs, number)
         zeros = np.zeros(number, np.int64)
         priority = zeros if lengths.priority is None else lengths.priority
-        domain = lengths.domain if setup.domains and lengths.domain is not None else zeros
+        many = bool(setup.domains) or isinstance(setup.source, TextModels)
+        domain = lengths.domain if many and lengths.domain is not None else zeros
         self.requests = new_requests(lengths.prompt, lengths.output, priority, domain)
         if lengths.recording is not None:
             self.requests.recording[:] = lengths.recording
@@ -138,11 +141,14 @@ class Server:
             self._log, setup.block_size, counts_use=not self._serving.prices_outside, folder=setup.spill
         )
         self._policy_state = None
+        self._texts = new_texts(number)
         self._advance = advance_function()
 
     def _number_recordings(self) -> None:
         """From the place in a domain's own recording to that among those of all domains."""
         number = self._serving.rows.variation.num_recorded
+        if not number.any():
+            return
         first, domain = np.cumsum(number) - number, self.requests.domain
         replayed = number[domain] > 0
         self.requests.recording[:] = np.where(replayed, self.requests.recording + first[domain], -1)
@@ -199,8 +205,11 @@ class Server:
 
     def _verify(self) -> None:
         source = self._setup.source
-        assert isinstance(source, TreeAcceptance)
-        verify_trees(self.replica, self.requests, source, self._setup.shape)
+        if isinstance(source, TextModels):
+            verify_texts(self.replica, self.requests, source, self._texts, self._serving.key)
+        else:
+            assert isinstance(source, TreeAcceptance)
+            verify_trees(self.replica, self.requests, source, self._setup.shape)
         self.replica.number[PHASE] = VERIFIED
 
     def _lengthen(self) -> None:

@@ -16,10 +16,11 @@ from specsim.costs.linear import product_rates
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.lookups import length_shares
 from specsim.drafting.replayed import mean_recorded_tokens
+from specsim.drafting.text_law import mean_text_tokens
 from specsim.drafting.varied_law import mean_tokens_varied
 from specsim.planner.step_work import step_works
 from specsim.rng import stream
-from specsim.schema.token_sources import ReplayAcceptance
+from specsim.schema.token_sources import NgramModels, ReplayAcceptance
 from specsim.simulation import Simulation
 from specsim.verification import mean_tokens, mean_tree_tokens
 
@@ -82,11 +83,13 @@ def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
 
 
 def _tokens_per_chain(simulation: Simulation, number: int, num_draft_tokens: int) -> float:
-    """Of a domain; where acceptance depends on the context, at the mean one; of recordings over their own lengths."""
+    """Of a domain: at the mean context, over the lengths of a recording, over long outputs of language models."""
     acceptance = simulation.domains[number].acceptance
     if isinstance(acceptance, ReplayAcceptance):
         found = simulation.recordings[number]
         return mean_recorded_tokens(found.starts, found.emitted, found.output_tokens, num_draft_tokens)
+    if isinstance(acceptance, NgramModels):
+        return mean_text_tokens(simulation.text_models(number), num_draft_tokens)
     if acceptance.varies:
         return mean_tokens_varied(acceptance, num_draft_tokens, mean_context(simulation))
     return float(expected_tokens_of(acceptance.conditional(num_draft_tokens)))

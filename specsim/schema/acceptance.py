@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, model_validator
 
 from specsim.schema.base import Count, Fraction, Input, Number
-from specsim.schema.token_sources import ReplayAcceptance
+from specsim.schema.token_sources import NgramModels, ReplayAcceptance
 from specsim.schema.variation import ByContext, HardStretches
 
 Floats = NDArray[np.float64]
@@ -206,4 +206,4 @@ class MeanLengthAcceptance(_Acceptance):
 
 StatedAcceptance = ConstantAcceptance | ProfileAcceptance | MeanLengthAcceptance
 """What is stated as figures; rows of p and q are made up to have it."""
-Acceptance = Annotated[StatedAcceptance | ReplayAcceptance, Field(discriminator="kind")]
+Acceptance = Annotated[StatedAcceptance | ReplayAcceptance | NgramModels, Field(discriminator="kind")]

@@ -12,7 +12,7 @@ from specsim.schema.lengths import TraceLengths
 from specsim.schema.policy import ConfidencePolicy, OraclePolicy
 from specsim.schema.scenario import Scenario
 from specsim.schema.speculation import Speculation
-from specsim.schema.token_sources import ReplayAcceptance
+from specsim.schema.token_sources import NgramModels, ReplayAcceptance
 from specsim.schema.variation import HardStretches
 
 
@@ -53,6 +53,7 @@ def contradictions(scenario: Scenario) -> Iterator[Problem]:
     """Every contradiction, with paths inside the scenario; ``where`` is left to the caller."""
     yield from _of_chains(scenario)
     yield from _vocabularies(scenario)
+    yield from _texts(scenario)
     yield from dict.fromkeys(_recorded(domain) for domain in domains(scenario) if _is_sampled_recording(domain))
     found = {domain.path: domain for domain in reversed(domains(scenario))}  # an acceptance that many have, once
     for domain in reversed(found.values()):
@@ -115,6 +116,26 @@ def _stretches(path: str, mean: float, stretches: HardStretches) -> Iterator[Pro
             f"{most:.4g} apart, or one of them would be below 0 or above 1; write at most that"
         )
         yield _problem(path, stretches.drop, remedy if most else _no_room(mean))
+
+
+def _texts(scenario: Scenario) -> Iterator[Problem]:
+    """Drafts of language models are made anew in each step, token by token."""
+    found, speculation = {domain.path: domain.acceptance for domain in domains(scenario)}, scenario.speculation
+    modelled = {path: acceptance for path, acceptance in found.items() if isinstance(acceptance, NgramModels)}
+    if not modelled:
+        return
+    first = next(iter(modelled))
+    for path, acceptance in found.items():
+        if path not in modelled:
+            remedy = f"{first} has language models, and all have them or none; write kind: ngram_models here too"
+            yield _problem(f"{path}.kind", acceptance.kind, remedy)
+    if isinstance(speculation.policy, OraclePolicy | ConfidencePolicy):
+        remedy = f"looks at drafts before they are made, and {first} makes them in the step; write another policy"
+        yield _problem("speculation.policy.kind", speculation.policy.kind, remedy)
+    for path, models in modelled.items():
+        if models.drafter_temperature is not None and not speculation.sampled:
+            remedy = "these drafts are not sampled; leave it out, or write 'drafts: sampled'"
+            yield _problem(f"{path}.drafter_temperature", models.drafter_temperature, remedy)
 
 
 def _is_sampled_recording(domain: Domain) -> bool:

@@ -33,7 +33,7 @@ class Inputs:
         device, engine, target: what its names refer to.
         drafter: the drafter's own model; of MTP layers the target's, of Medusa heads the target itself; None where
             drafts are looked up.
-        acceptance_files: recordings, by the path in the scenario of the acceptance that refers to one.
+        acceptance_files: recordings and texts, by the path in the scenario of the acceptance that refers to one.
         lengths_files: quantile tables and traces, by the path in the scenario of the lengths that refer to one.
         files: every file read, by what it was read for.
     """
@@ -77,6 +77,7 @@ REFERENCES = {
     "lengths": ("workload.lengths.table", "lengths"),
     "trace": ("workload.lengths.file", "lengths"),
     "recording": ("speculation.acceptance.file", "recording"),
+    "text": ("speculation.acceptance.text", "text"),
 }
 
 
@@ -141,8 +142,8 @@ def _loaded(path: Path, overrides: Sequence[str]) -> Inputs:
     all_files = {"scenario": path} | {f"extends {file.stem}": file for file in scenario_files[1:]} | files
     named = {name: at for name, at in refers_to.items() if name in files}
     acceptance_files, lengths_files = (
-        {path.rpartition(".")[0]: files[name] for name, (path, kind) in named.items() if kind == sought}
-        for sought in ("recording", "lengths")
+        {path.rpartition(".")[0]: files[name] for name, (path, kind) in named.items() if kind in sought}
+        for sought in (("recording", "text"), ("lengths",))
     )
     return Inputs(scenario, device, engine, target, drafter, acceptance_files, lengths_files, all_files)
 
@@ -159,11 +160,13 @@ def references(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
             ("lengths", "lengths.table", "lengths"),
             ("trace", "lengths.file", "lengths"),
             ("recording", "acceptance.file", "recording"),
+            ("text", "acceptance.text", "text"),
         )
     }
     of_domains = {
-        f"recording of domain {number}": (f"workload.domains[{number}].file", "recording")
+        f"{kind} of domain {number}": (f"workload.domains[{number}].{key}", kind)
         for number in (numbered if isinstance(numbered, dict) else ())
+        for kind, key in (("recording", "file"), ("text", "text"))
     }
     return REFERENCES | of_classes | of_domains
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.ngrams import count_ngrams, tokens_of
 from specsim.drafting.shape import chain, tree
+from specsim.drafting.text_models import text_models
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.drafting.varying import VaryingAcceptance
 from specsim.engine import run
@@ -51,6 +53,9 @@ ALL_RULES = [
     "token varying",
     "token argmax varying",
     "greedy varying",
+    "text",
+    "text argmax",
+    "text greedy",
     "tree with_replacement",
     "tree without_replacement",
     "tree one_hot",
@@ -65,6 +70,7 @@ VARYING = ConstantAcceptance(
     by_context=[{"tokens": 5, "factor": 1.0}, {"tokens": 60, "factor": 0.5}],
 )
 """Whatever profile is asked for."""
+TEXT = "she sells sea shells by the sea shore; the shells she sells are sea shells, she is sure"
 MOST_NODES = 13
 CHILDREN = ((3,), (2, 1, 0), (1, 1, 2), (1, 0, 1, 1))
 """3, 3, 4 and 3 nodes; wider where better candidates are."""
@@ -95,6 +101,10 @@ class ConstantCost:
 
 def make_source(shape, conditional, rule, rng):
     """Of a chain's rule, such as 'token' or 'token argmax', or of 'tree' and its siblings, such as 'tree one_hot'."""
+    if rule.startswith("text"):
+        models, cold = count_ngrams(tokens_of(TEXT, "byte", 256), 3, 0.1), "greedy" in rule
+        how = {"temperature": 0.0 if cold else 0.8, "drafter_temperature": 1.0, "top_p": 0.95}
+        return text_models(models, 2, **how, sampled="argmax" not in rule)
     if "varying" in rule:
         return VaryingAcceptance(VARYING, shape.num_levels, rng, sampled="argmax" not in rule, greedy=False)
     if not rule.startswith("tree"):
@@ -248,9 +258,9 @@ def policies(longest, rule, make_cost):
     ]
     if make_cost is not PlainCost:  # steps are priced where the policy can ask
         found.append(st.just(GoodputPolicy(kind="goodput", num_draft_tokens=longest, half_life=20)))
-    if not rule.startswith("tree"):
+    if not rule.startswith(("tree", "text")):
         found.append(st.just(OraclePolicy(kind="oracle", num_draft_tokens=longest)))
-    if not rule.startswith("tree") and "argmax" not in rule:
+    if not rule.startswith(("tree", "text")) and "argmax" not in rule:
         found.append(st.just(ConfidencePolicy(kind="confidence", num_draft_tokens=longest, threshold=0.2)))
     return st.one_of(found)
 

@@ -47,6 +47,10 @@ RECORDED = (
     f"speculation.acceptance={{kind: replay, file: '{RECORDING}', field: eagle}}",
     "speculation.temperature=0",
 )
+LANGUAGE_MODELS = (
+    "speculation.acceptance={kind: ngram_models, text: declaration-of-independence, target_order: 2, drafter_order: 1}",
+)
+LICENCE = Path(__file__).parents[2] / "LICENSE"
 THINK = "workload.load={kind: closed_loop, concurrency: 4, think_time: 1 s}"
 GAMMA = "workload.load={kind: gamma, rate: 40 requests/s, cv: 2}"
 POISSON, EQUAL_GAPS = (f"workload.load={{kind: {kind}, rate: 40 requests/s}}" for kind in ("poisson", "constant"))
@@ -233,6 +237,19 @@ CASES = {
         (f"speculation.acceptance.file='{RECORDING.with_name('other_recording.jsonl')}'",), base=RECORDED
     ),
     "speculation.acceptance[replay].field": Case(("speculation.acceptance.field=ngram",), base=RECORDED),
+    **{
+        f"speculation.acceptance[ngram_models].{name}": Case((f"speculation.acceptance.{name}={value}",), base=LANGUAGE_MODELS)
+        for name, value in (
+            ("text", f"'{LICENCE}'"),
+            ("unit", "word"),
+            ("vocabulary", 8),
+            ("target_order", 3),
+            ("drafter_order", 2),
+            ("interpolation", 0.5),
+            ("top_p", 0.5),
+            ("drafter_temperature", 2),
+        )
+    },
     "speculation.policy[static].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",)),
     "speculation.policy[off_above].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",), base=(OFF,)),
     "speculation.policy[off_above].batch": Case(("speculation.policy.batch=5",), base=(OFF,)),
@@ -363,6 +380,7 @@ DOCUMENTATION = {
     "speculation.acceptance[profile].source",
     "speculation.acceptance[mean_length].source",
     "speculation.acceptance[replay].source",
+    "speculation.acceptance[ngram_models].source",
     "engine.name",
     "engine.sources",
     # needs a package that tests do without; what it changes is in costs/test_operator_tables.py
