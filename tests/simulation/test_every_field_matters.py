@@ -238,7 +238,9 @@ CASES = {
     ),
     "speculation.acceptance[replay].field": Case(("speculation.acceptance.field=ngram",), base=RECORDED),
     **{
-        f"speculation.acceptance[ngram_models].{name}": Case((f"speculation.acceptance.{name}={value}",), base=LANGUAGE_MODELS)
+        f"speculation.acceptance[ngram_models].{name}": Case(
+            (f"speculation.acceptance.{name}={value}",), base=LANGUAGE_MODELS
+        )
         for name, value in (
             ("text", f"'{LICENCE}'"),
             ("unit", "word"),
