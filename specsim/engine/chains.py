@@ -36,7 +36,7 @@ def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: i
         slot, domain = slots[request], domains[request]
         place = emitted[request] - first_position[slot]
         greedy, varies = rule == GREEDY_RULE or rows.greedy[domain], variation.varies[domain]
-        by_start = rule == BLOCK_RULE and not greedy
+        by_start, first = rule == BLOCK_RULE and not greedy, variation.first[domain]
         all_greedy[b], any_greedy = greedy, any_greedy or greedy
         final[b], scratch.num_draft[b] = lanes[slot, LANE_FINAL, 0, place], num_draft
         for i in range(num_draft):
@@ -44,7 +44,7 @@ def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: i
                 drafting, accept[b, i] = by_round[slot, LANE_DRAFT, i, place], by_round[slot, LANE_ACCEPT, i, place]
             else:
                 drafting, accept[b, i] = lanes[slot, LANE_DRAFT, 0, place + i], lanes[slot, LANE_ACCEPT, 0, place + i]
-            chosen, overlap = variation.first[domain], 0.0
+            chosen, overlap = first, 0.0
             if varies:
                 overlap = overlap_of(replica, requests, rows, request, num_draft, i)
                 chosen += rung_of(overlap, replica.traits[slot, LANE_RUNG, 0, place + i])
@@ -60,7 +60,7 @@ def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: i
             if greedy:  # the target's most likely token is the draft, with the acceptance stated
                 matches = accept[b, i] < (overlap if varies else rows.conditional[row])
                 p_row[b, i] = one_hot + (token if matches else (token + 1) % V)
-        p_row[b, num_draft] = one_hot if greedy else variation.first[domain] * (longest + 1) + num_draft
+        p_row[b, num_draft] = one_hot if greedy else first * (longest + 1) + num_draft
     verify_rows_into(
         BLOCKWISE if rule == BLOCK_RULE else TOKEN,
         draft[:B],

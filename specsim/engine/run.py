@@ -148,6 +148,7 @@ class Server:
         """From the place in a domain's own recording to that among those of all domains."""
         number = self._serving.rows.variation.num_recorded
         if not number.any():
+            self.requests.recording[:] = -1
             return
         first, domain = np.cumsum(number) - number, self.requests.domain
         replayed = number[domain] > 0

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.ngrams import count_ngrams, tokens_of
+from specsim.drafting.replayed import ReplayedAcceptance
 from specsim.drafting.shape import chain, tree
 from specsim.drafting.text_models import text_models
 from specsim.drafting.tree_acceptance import TreeAcceptance
@@ -53,6 +54,7 @@ ALL_RULES = [
     "token varying",
     "token argmax varying",
     "greedy varying",
+    "token mixed",
     "text",
     "text argmax",
     "text greedy",
@@ -113,6 +115,13 @@ def make_source(shape, conditional, rule, rng):
     return TreeAcceptance(conditional, shape, siblings=siblings, greedy="greedy" in rule, vocabulary=8, rng=rng)
 
 
+def make_domains(longest, rng):
+    """A domain that varies and decodes at temperature 0, and one whose acceptance is replayed."""
+    varying = VaryingAcceptance(VARYING, longest, rng, sampled=True, greedy=True)
+    starts, emitted = np.array([0, 3, 4]), np.array([1, 5, 2, 4])
+    return varying, ReplayedAcceptance(starts, emitted, longest, 8, rng, sampled=True)
+
+
 def make_setup(
     *,
     conditional=(0.7, 0.7, 0.7),
@@ -141,6 +150,7 @@ def make_setup(
         policy=policy or StaticPolicy(num_draft_tokens=longest),
         shape=shape,
         source=make_source(shape, conditional, rule, stream(seed, "distributions")),
+        domains=make_domains(longest, stream(seed, "distributions", 1)) if "mixed" in rule else (),
         rule=rule.split()[0],
         seed=seed,
         **limits | stated,
@@ -237,7 +247,11 @@ class Case(NamedTuple):
 
     def server(self, kind=Server):
         """A server that knows who comes."""
-        server = kind(self.setup, dataclasses.replace(self.lengths, priority=self.priority), self.think)
+        lengths = dataclasses.replace(self.lengths, priority=self.priority)
+        if self.setup.domains:  # all of them in turn, with one of two recordings
+            number = np.arange(len(lengths.prompt))
+            lengths = dataclasses.replace(lengths, domain=number % 3, recording=number // 3 % 2)
+        server = kind(self.setup, lengths, self.think)
         server.send(np.zeros(min(self.concurrency, len(self.lengths.prompt))) if self.concurrency else self.arrivals)
         return server
 
