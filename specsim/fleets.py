@@ -66,7 +66,7 @@ class FleetSimulation(Simulation):
     ) -> RunRecords:
         """As ``Simulation.run``; a group's own policy goes before ``policy``, except where nobody drafts.
 
-        Rows are held in memory whatever ``spill`` says, since those of all replicas are put in order.
+        Rows are held in memory, where those of all replicas are put in order, whether or not there is a ``spill``.
         """
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
@@ -136,6 +136,16 @@ class FleetSimulation(Simulation):
             for group, simulation in self._groups
             for pool in simulation.kv_pools(_drafts(group, num_draft_tokens, None).num_draft_tokens) * group.count
         ]
+
+    @property
+    def bandwidths(self) -> list[float]:
+        """As ``Simulation.bandwidths``, of every replica."""
+        return [width for group, simulation in self._groups for width in simulation.bandwidths * group.count]
+
+    @property
+    def num_devices(self) -> int:
+        """As ``Simulation.num_devices``."""
+        return sum(group.count * simulation.num_devices for group, simulation in self._groups)
 
     def extrapolation(self, reached: Reach) -> Extrapolation | None:
         """As ``Simulation.extrapolation``: of the first group of which something is left, if its steps go so far."""

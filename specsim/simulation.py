@@ -197,8 +197,19 @@ class Simulation:
         )
 
     def kv_pools(self, num_draft_tokens: int) -> list[int]:
-        """Sizes of the KV pools, of each replica one [tokens]."""
-        return [self.memory(num_draft_tokens > 0).kv_tokens]
+        """Sizes of the KV pools, of each replica one, in whole blocks [tokens]."""
+        block = self.inputs.engine.block_size or BLOCK_SIZE
+        return [self.memory(num_draft_tokens > 0).kv_tokens // block * block]
+
+    @property
+    def bandwidths(self) -> list[float]:
+        """Peak memory bandwidth of a device, of each replica one [B/s]."""
+        return [self.inputs.device.memory.bandwidth]
+
+    @property
+    def num_devices(self) -> int:
+        """Of all replicas."""
+        return self.inputs.scenario.deployment.num_devices
 
     def prompt_bytes(self, speculating: bool, tokens: int) -> float:
         """What the cache of a prompt takes, the drafter's beside the target's, each entry once over all devices [B]."""
@@ -359,15 +370,15 @@ class Simulation:
         return [p for p in {p._replace(repeats=1): None for p in products} if not self.products.covers(p)]
 
 
+def is_short(lengths: Lengths) -> bool:
+    """Whether every round of a run is kept unless it is said otherwise."""
+    return bool(lengths.output.sum() <= LONG_RUN)
+
+
 def labelled(run: RunRecords, lengths: Lengths) -> RunRecords:
     """The run, its requests with what is known of them beside their lengths."""
     labels = {name: getattr(lengths, name) for name in ("of_class", "priority", "domain")}
     return replace(run, requests=replace(run.requests, **labels))
-
-
-def is_short(lengths: Lengths) -> bool:
-    """Whether every round of a run is kept unless it is said otherwise."""
-    return bool(lengths.output.sum() <= LONG_RUN)
 
 
 def _models_of(file: Path, stated: NgramModels) -> Ngrams:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from specsim.analysis.acceptance import AcceptanceSummary, acceptance, tallied_acceptance
 from specsim.analysis.latencies import LatencySummary, e2e, itl, summarise_latency, tallied_itl, tpot, ttft
 from specsim.analysis.replicas import num_replicas
-from specsim.analysis.steady import Window, seconds_covered, seconds_within, within
+from specsim.analysis.steady import Window, within
 from specsim.forward import Reach
-from specsim.records import PARTS, RoundTally, RunRecords, StepRecords
+from specsim.records import PARTS, Floats, RoundTally, RunRecords, StepRecords
 
 
 @dataclass(frozen=True)
@@ -103,9 +105,17 @@ def mean_running_batch(steps: StepRecords, window: Window | None = None) -> floa
 
     NaN without any.
     """
-    seconds = seconds_within(steps, window)
-    total = seconds_covered(steps, window)
+    low, high = (-np.inf, np.inf) if window is None else window
+    start, end = np.maximum(steps.start, low), np.minimum(steps.end, high)
+    seconds = np.maximum(end - start, 0.0)
+    total = seconds.sum() if steps.replica is None else _covered(start, end)
     return float((steps.num_running * seconds).sum() / total) if total > 0 else float("nan")
+
+
+def _covered(start: Floats, end: Floats) -> float:
+    """The time that spans cover, some of them at once; they begin one after the other [s]."""
+    before = np.append(-np.inf, np.maximum.accumulate(end)[:-1])
+    return float(np.maximum(end - np.maximum(start, before), 0.0).sum())
 
 
 def reach(steps: StepRecords) -> Reach:

@@ -54,7 +54,7 @@ def replica_run(run: RunRecords, replica: int) -> RunRecords:
 def _requests_at(run: RunRecords, replica: int, rounds: RoundRecords | None) -> tuple[RequestRecords, Bools]:
     """The requests that a replica had, and which they are; ``rounds`` are its own, by the run's requests."""
     requests = run.requests
-    alone: dict[str, Any] = dict.fromkeys(("replica", "prefill_replica", "transferred", "resumed"))
+    alone: dict[str, Any] = dict.fromkeys(("replica", "prefill_replica", "transferred", "resumed", "accepted"))
     decoded = np.asarray(requests.replica == replica)
     if requests.prefill_replica is None or requests.transferred is None or requests.resumed is None:
         return replace(_chosen(requests, decoded), **alone), decoded

@@ -52,16 +52,6 @@ def within(times: NDArray[np.float64], window: Window) -> NDArray[np.bool_]:
     return (window[0] < times) & (times <= window[1])
 
 
-def seconds_covered(steps: StepRecords, window: Window | None) -> float:
-    """The time (of a window) in which any replica is in a step [s]."""
-    if steps.replica is None:
-        return float(seconds_within(steps, window).sum())
-    low, high = (-np.inf, np.inf) if window is None else window
-    start, end = np.maximum(steps.start, low), np.minimum(steps.end, high)  # steps begin one after the other
-    before = np.append(-np.inf, np.maximum.accumulate(end)[:-1])
-    return float(np.maximum(end - np.maximum(start, before), 0.0).sum())
-
-
 def seconds_within(steps: StepRecords, window: Window | None) -> NDArray[np.float64]:
     """What of each step lies within a window, all of it without one [s]."""
     low, high = (-np.inf, np.inf) if window is None else window

@@ -14,7 +14,6 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from specsim.engine.log import Int32s
 from specsim.engine.merging import merged
 from specsim.engine.recorder import request_records
 from specsim.engine.routing import Router, new_router
@@ -69,15 +68,6 @@ def fleet_closed_loop(setup: FleetSetup, lengths: Lengths, concurrency: int, thi
 def fleet_open_loop(setup: FleetSetup, lengths: Lengths, arrivals: Floats) -> RunRecords:
     """Serve the requests, as ``run.serve_open_loop`` does with one replica."""
     return Fleet(setup, lengths, None).run(arrivals)
-
-
-def all_accepted(servers: Sequence[Server]) -> Int32s:
-    """Of each request, whatever replica verified its drafts; the longest drafts decide how wide it is."""
-    counts = [server.accepted for server in servers]
-    found = np.zeros((len(counts[0]), max(count.shape[1] for count in counts)), np.int32)
-    for count in counts:
-        found[:, : count.shape[1]] += count
-    return found
 
 
 class Fleet:
@@ -197,7 +187,11 @@ class Fleet:
         self._decode[chosen].accept(request, ends + link.latency)
 
     def _records(self) -> RunRecords:
-        served = replace(request_records(self.requests, all_accepted(self.servers)), replica=self._replica)
+        longest = max(server.accepted.shape[1] for server in self.servers)
+        accepted = np.zeros((len(self.requests), longest), np.int32)
+        for server in self.servers:
+            accepted[:, : server.accepted.shape[1]] += server.accepted
+        served = replace(request_records(self.requests, accepted), replica=self._replica)
         if self._decode:
             served = self._with_transfers(served)
         return merged(served, [server.records(served) for server in self.servers])

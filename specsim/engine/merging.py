@@ -21,7 +21,7 @@ def merged(served: RequestRecords, runs: Sequence[RunRecords]) -> RunRecords:
     columns = {
         field.name: np.concatenate([getattr(run.steps, field.name) for run in runs])
         for field in fields(StepRecords)
-        if getattr(runs[0].steps, field.name) is not None
+        if all(getattr(run.steps, field.name) is not None for run in runs)
     }
     order = np.lexsort((replica, columns["start"]))
     steps = StepRecords(**{name: column[order] for name, column in columns.items()}, replica=replica[order])
@@ -49,8 +49,8 @@ def _tally(tallies: Sequence[RoundTally]) -> RoundTally:
     kinds, place = np.unique(table, axis=0, return_inverse=True)
     count = np.zeros(len(kinds), np.int64)
     np.add.at(count, place, np.concatenate([tally.count for tally in tallies]))
-    of_gaps = [np.concatenate([getattr(tally, name) for tally in tallies]) for name in ("gap", "gap_tokens")]
-    gaps, at = np.unique(np.stack(of_gaps, axis=1), axis=0, return_inverse=True)
+    chunks = [np.concatenate([getattr(tally, name) for tally in tallies]) for name in ("gap", "gap_tokens")]
+    gaps, at = np.unique(np.stack(chunks, axis=1), axis=0, return_inverse=True)
     gap_count = np.zeros(len(gaps), np.int64)
     np.add.at(gap_count, at, np.concatenate([tally.gap_count for tally in tallies]))
     num_draft, num_nodes, num_accepted, num_emitted, free = kinds.T.copy()
@@ -62,7 +62,7 @@ def _tally(tallies: Sequence[RoundTally]) -> RoundTally:
         num_emitted=num_emitted,
         free=free.astype(np.bool_),
         count=count,
-        gap=gaps[:, 0],
+        gap=gaps[:, 0].copy(),
         gap_tokens=gaps[:, 1].astype(np.int64),
         gap_count=gap_count,
         gap_sum=gap_sum,

@@ -87,7 +87,7 @@ class Recorder:
 
 
 def request_records(requests: Requests, accepted: Int32s) -> RequestRecords:
-    """What became of the requests, and how often how many of their drafts were accepted [requests, K + 1]."""
+    """What became of the requests, and what was accepted of their drafts."""
     return RequestRecords(
         arrival=requests.arrival.copy(),
         admitted=requests.admitted.copy(),

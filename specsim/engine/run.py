@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
@@ -17,7 +18,7 @@ from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_
 from specsim.engine.cache import new_cache
 from specsim.engine.compiled import advance_function, settled
 from specsim.engine.line import foremost
-from specsim.engine.log import Int32s, new_log
+from specsim.engine.log import new_log
 from specsim.engine.recorder import Recorder, request_records
 from specsim.engine.setup import Setup, cost_form, serving_of
 from specsim.engine.state import (
@@ -203,11 +204,6 @@ class Server:
         return finished
 
     @property
-    def accepted(self) -> Int32s:
-        """Verifies of drafts, by request and tokens accepted [requests, K + 1]."""
-        return self._log.accepted
-
-    @property
     def num_requests(self) -> int:
         """Requests in service, waiting or known to come."""
         count = self.replica.number
@@ -224,12 +220,17 @@ class Server:
     def finish(self) -> RunRecords:
         """Run until nothing is left to do."""
         self.drain()
-        return self.records(request_records(self.requests, self.accepted))
+        return self.records(request_records(self.requests, self._log.accepted))
 
     def drain(self) -> None:
         """Run until nothing is left to do."""
         while self.run(math.inf) != IDLE:
             pass
+
+    @property
+    def accepted(self) -> NDArray[np.int32]:
+        """Verifies of drafts here, by request and tokens accepted [N, longest draft + 1]."""
+        return self._log.accepted
 
     def records(self, served: RequestRecords) -> RunRecords:
         """What it did, beside what became of the requests."""

@@ -23,7 +23,7 @@ from specsim.planner.load_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Met
 from specsim.planner.points import Progress
 from specsim.records import RunRecords
 from specsim.schema.load import Inputs
-from specsim.simulation import BLOCK_SIZE, Simulation
+from specsim.simulation import Simulation
 
 Floats = NDArray[np.float64]
 Folders = Callable[[int, int], Path | None]
@@ -177,13 +177,12 @@ def _found(simulation: Simulation, run: RunRecords, num_draft_tokens: int) -> _F
 
 def _server(simulation: Simulation, num_draft_tokens: int) -> Server:
     inputs = simulation.inputs
-    slo, block = inputs.scenario.slo, inputs.engine.block_size or BLOCK_SIZE
-    bandwidths = {part.device.memory.bandwidth for part in inputs.groups or (inputs,)}
+    slo = inputs.scenario.slo
     return Server(
         limits=LatencyLimits(*(math.inf if limit is None else limit for limit in (slo.ttft, slo.tpot, slo.e2e))),
-        kv_tokens=tuple(pool // block * block for pool in simulation.kv_pools(num_draft_tokens)),
-        bandwidth=bandwidths.pop() if len(bandwidths) == 1 else math.nan,
-        num_devices=inputs.scenario.num_devices,
+        kv_tokens=np.array(simulation.kv_pools(num_draft_tokens)),
+        bandwidth=np.array(simulation.bandwidths),
+        num_devices=simulation.num_devices,
     )
 
 

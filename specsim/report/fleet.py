@@ -27,7 +27,7 @@ def fleet_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     fleet = scenario.fleet
     if fleet is None:
         return []
-    devices = scenario.num_devices
+    devices = num_devices(scenario)
     yields = [
         f"{result.interval(k, THROUGHPUT).estimate / devices:,.0f} {'with' if k else 'without'} drafts"
         for k in result.values
@@ -67,6 +67,13 @@ def _chosen(number: int, kind: str) -> str:
     return f" {ROUTERS[kind]}" if number > 1 else ""
 
 
+def num_devices(scenario: Scenario) -> int:
+    """Of all replicas."""
+    own = scenario.deployment.num_devices
+    groups = scenario.fleet.groups if scenario.fleet else ()
+    return sum(group.count * (group.deployment.num_devices or own) for group in groups) or own
+
+
 def fleet_summary(scenario: Scenario, result: LoadResult) -> dict[str, Any]:
     """The same as data, by draft length."""
     if scenario.fleet is None:
@@ -83,7 +90,7 @@ def fleet_summary(scenario: Scenario, result: LoadResult) -> dict[str, Any]:
     return {
         "fleet": {
             "replicas": scenario.fleet.num_replicas,
-            "devices": scenario.num_devices,
+            "devices": num_devices(scenario),
             "share_of_requests": shares,
         }
     }

@@ -30,7 +30,7 @@ def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     sent = len(result.records[0].requests.arrival)
     read_with = [_counted(result), *traffic_sentences(scenario.workload, sent), *left_out_sentence(result.left_out)]
     notes = [*saturation(scenario, result), *preemptions(scenario, result), *reuse(scenario, result)]
-    told = [*_missing(scenario, result), *fleet_sentences(scenario, result), *notes, *confidence(scenario)]
+    told = [*fleet_sentences(scenario, result), *_missing(scenario, result), *notes, *confidence(scenario)]
     return [load_answer(scenario, result), *told, *read_with, *held]
 
 

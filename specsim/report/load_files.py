@@ -101,9 +101,9 @@ def _summary(scenario: Scenario, result: LoadResult, warning: str | None) -> str
             ]
             for k, values in result.classes.items()
         }
+    found |= fleet_summary(scenario, result)
     if result.missing:
         found["missing_replications"] = result.missing
-    found |= fleet_summary(scenario, result)
     if warning:
         found["warning"] = warning
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"

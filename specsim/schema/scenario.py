@@ -113,12 +113,6 @@ class Scenario(Input):
     """Same seed, same bytes."""
 
     @property
-    def num_devices(self) -> int:
-        """Of all replicas together."""
-        own, groups = self.deployment.num_devices, self.fleet.groups if self.fleet else ()
-        return sum(group.count * (group.deployment.num_devices or own) for group in groups) or own
-
-    @property
     def compared_draft_lengths(self) -> tuple[int, ...]:
         """The draft lengths of the curve: those it names, and the policy's own."""
         named = self.curve.num_draft_tokens or DRAFT_LENGTHS[: self.speculation.longest_draft]

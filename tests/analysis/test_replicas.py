@@ -28,9 +28,9 @@ def joined(kind, one, other):
     return kind(**{name: np.concatenate(pair) for name, pair in columns.items() if pair[0] is not None})
 
 
-def chosen(table, places):
+def chosen(table, order):
     columns = {field.name: getattr(table, field.name) for field in fields(table)}
-    return type(table)(**{name: column[places] for name, column in columns.items() if column is not None})
+    return replace(table, **{name: column[order] for name, column in columns.items() if column is not None})
 
 
 @pytest.fixture
@@ -105,14 +105,14 @@ def apart() -> RunRecords:
     """A prompt of 10 tokens that replica 0 computes from 0 to 1 s; from 2 s on replica 1 decodes two more tokens."""
     one, times = np.ones(1, np.int64), [np.array([float(time)]) for time in range(5)]
     requests = RequestRecords(
-        times[0],
-        times[0],
-        times[1],
-        times[4],
-        10 * one,
-        3 * one,
-        0 * one,
-        0 * one,
+        arrival=times[0],
+        admitted=times[0],
+        first_token=times[1],
+        finish=times[4],
+        prompt_tokens=10 * one,
+        output_tokens=3 * one,
+        preemptions=0 * one,
+        cached_tokens=0 * one,
         replica=one,
         prefill_replica=0 * one,
         transferred=times[2],

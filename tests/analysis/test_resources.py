@@ -4,7 +4,6 @@ import dataclasses
 import math
 
 import numpy as np
-import pytest
 
 from specsim.analysis.resources import bandwidth_share, busy_share, flops_share, kv_share
 
@@ -28,24 +27,8 @@ def test_what_is_not_known_has_no_share(run):
 
 
 def test_the_pool_in_use_is_weighted_by_time_and_its_peak_is_of_the_whole_run(run):
-    assert kv_share(run.steps, (40,)) == pytest.approx(((0 + 64 + 72 + 20) / 6 / 40, 36 / 40), rel=1e-15)
-    assert kv_share(run.steps, (40,), (5, 6)) == (20 / 40, 36 / 40)
-
-
-def test_of_several_replicas_each_has_its_pool(run):
-    """The same steps on a replica of 40 tokens and on one of 80: shares of the second are half as large."""
-    both = dataclasses.replace(
-        run.steps,
-        **{
-            field.name: np.concatenate([column, column])
-            for field in dataclasses.fields(run.steps)
-            if (column := getattr(run.steps, field.name)) is not None
-        },
-        replica=np.repeat([0, 1], 4),
-    )
-    mean, peak = kv_share(run.steps, (40,))
-    assert kv_share(both, (40, 80)) == pytest.approx((0.75 * mean, peak), rel=1e-15)
-    assert busy_share(both, (0, 12), 2) == busy_share(run.steps, (0, 12))
+    assert kv_share(run.steps, 40) == ((0 + 64 + 72 + 20) / 6 / 40, 36 / 40)
+    assert kv_share(run.steps, 40, (5, 6)) == (20 / 40, 36 / 40)
 
 
 def test_a_server_rests_where_no_step_runs(run):

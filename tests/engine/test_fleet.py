@@ -165,9 +165,9 @@ def test_replicas_that_take_turns_are_servers_with_every_nth_request(setup, leng
             np.testing.assert_array_equal(mine, getattr(apart.requests, name)[own])
         steps = together.steps.replica == replica
         for field in dataclasses.fields(apart.steps):
-            expected = getattr(apart.steps, field.name)
-            if expected is not None:
-                np.testing.assert_array_equal(getattr(together.steps, field.name)[steps], expected)
+            if getattr(apart.steps, field.name) is not None:
+                mine = getattr(together.steps, field.name)[steps]
+                np.testing.assert_array_equal(mine, getattr(apart.steps, field.name))
 
 
 STEP, PROMPT, OUTPUT = 0.5, 30, 3
