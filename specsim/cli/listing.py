@@ -16,6 +16,7 @@ class Kind(StrEnum):
     models = "models"
     scenarios = "scenarios"
     lengths = "lengths"
+    texts = "texts"
     measurements = "measurements"
     steps = "steps"
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step, use_step
 from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.passes import DrafterForm
-from specsim.engine.chains import TREE_RULE, verify_chains
+from specsim.engine.chains import TEXT_RULE, TREE_RULE, verify_chains
 from specsim.engine.choosing import choose, learn
 from specsim.engine.commit import commit
 from specsim.engine.limits import Limits
@@ -156,7 +156,7 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
             if time[STEP_END] > horizon:
                 return AT_HORIZON
             if count[DECODES] > 0:
-                if serving.rule == TREE_RULE:
+                if serving.rule == TREE_RULE or serving.rule == TEXT_RULE:
                     return VERIFY
                 verify_chains(replica, requests, serving.rows, serving.rule)
             count[PHASE] = VERIFIED

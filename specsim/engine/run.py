@@ -12,6 +12,7 @@ from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.passes import most_passes
 from specsim.drafting.shape import chain
+from specsim.drafting.text_models import TextModels
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY
 from specsim.engine.cache import new_cache
@@ -42,6 +43,7 @@ from specsim.engine.state import (
     new_replica,
     new_requests,
 )
+from specsim.engine.texts import new_texts, verify_texts
 from specsim.engine.trees import verify_trees
 from specsim.forward import Pass
 from specsim.policies.form import first_memory
@@ -110,7 +112,8 @@ def requests_of(setup: Setup, lengths: Lengths) -> Requests:
     """The requests of a run, not sent yet."""
     zeros = np.zeros(len(lengths.prompt), np.int64)
     priority = zeros if lengths.priority is None else lengths.priority
-    domain = lengths.domain if setup.domains and lengths.domain is not None else zeros
+    many = bool(setup.domains) or isinstance(setup.source, TextModels)
+    domain = lengths.domain if many and lengths.domain is not None else zeros
     return new_requests(lengths.prompt, lengths.output, priority, domain)
 
 
@@ -130,6 +133,7 @@ class Server:
         self.requests = requests_of(setup, lengths) if requests is None else requests
         rows = min(setup.max_num_batched_tokens, 8192)
         self._setup, self._serving = setup, serving_of(setup, lengths, think, rows)
+        self._number_recordings(lengths)
         positions = min(int(lengths.output.max()), POSITIONS_AHEAD) + shape.num_levels
         by_round = shape.num_levels if setup.rule == "block" else 0
         self.replica = new_replica(
@@ -142,6 +146,7 @@ class Server:
             longest=shape.num_levels,
             memory=np.zeros(1) if callable(setup.policy) else first_memory(setup.policy),
             cache=new_cache(self._serving.limits.segments.num_nodes + number if setup.prefix_caching else 0),
+            traits=bool(self._serving.rows.variation.varies.any()),
         )
         rounds = max(LOG_ROUNDS, num_slots)
         self._log = new_log(LOG_STEPS, rounds, shape.num_levels, number, keep_rounds=setup.keep_rounds)
@@ -149,8 +154,19 @@ class Server:
             self._log, setup.block_size, counts_use=not self._serving.prices_outside, folder=setup.spill
         )
         self._policy_state = None
+        self._texts = new_texts(number)
         changes = self.replica, self.requests, self._serving, self._log
         self._advance = settled(advance_function(), *changes, math.inf, True)
+
+    def _number_recordings(self, lengths: Lengths) -> None:
+        """From the place in a domain's own recording to that among those of all domains."""
+        number = self._serving.rows.variation.num_recorded
+        if not number.any() or lengths.recording is None:
+            self.requests.recording[:] = -1
+            return
+        first, domain = np.cumsum(number) - number, self.requests.domain
+        replayed = number[domain] > 0
+        self.requests.recording[:] = np.where(replayed, lengths.recording + first[domain], -1)
 
     def send(self, arrivals: Floats) -> None:
         """Add requests to those that are known to come, at these times [s], ascending."""
@@ -265,8 +281,11 @@ class Server:
 
     def _verify(self) -> None:
         source = self._setup.source
-        assert isinstance(source, TreeAcceptance)
-        verify_trees(self.replica, self.requests, source, self._setup.shape)
+        if isinstance(source, TextModels):
+            verify_texts(self.replica, self.requests, source, self._texts, self._serving.key)
+        else:
+            assert isinstance(source, TreeAcceptance)
+            verify_trees(self.replica, self.requests, source, self._setup.shape)
         self.replica.number[PHASE] = VERIFIED
 
     def _lengthen(self) -> None:

@@ -19,6 +19,7 @@ from specsim.forward import farthest
 from specsim.planner.expected import LENGTH_SAMPLE, decode_step, free_verify_batch, mean_context
 from specsim.planner.notes import held_acceptance
 from specsim.planner.points import Point, PointRuns, Progress, num_requests, run_all
+from specsim.schema.acceptance import StatedAcceptance
 from specsim.schema.load import Inputs
 from specsim.simulation import Simulation
 
@@ -188,7 +189,7 @@ def _notes(simulation: Simulation) -> Iterator[str]:
     acceptance = inputs.scenario.speculation.acceptance
     yield from held_acceptance(inputs.scenario.speculation, max(inputs.scenario.compared_draft_lengths))
     tree = inputs.scenario.speculation.tree
-    if tree and tree.width > 1:
+    if tree and tree.width > 1 and isinstance(acceptance, StatedAcceptance):
         yield (
             "The acceptance stated is that of a first candidate; what its siblings add follows from made-up "
             f"distributions (concentration {acceptance.concentration:g}), and real models may gain more or less."

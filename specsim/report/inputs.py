@@ -28,7 +28,7 @@ def resolved_scenario(inputs: Inputs) -> str:
             *parents, last = keys_of(path)
             place: Any = data
             for parent in parents:
-                place = place[parent]
+                place = place[parent if isinstance(place, list) or parent in place else str(parent)]
             place[last] = str(file)
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
     return text

@@ -34,6 +34,7 @@ class Inputs:
         device, engine, target: what its names refer to.
         drafter: the drafter's own model; of MTP layers the target's, of Medusa heads the target itself; None where
             drafts are looked up.
+        acceptance_files: recordings and texts, by the path in the scenario of the acceptance that refers to one.
         lengths_files: quantile tables and traces, by the path in the scenario of the lengths that refer to one.
         files: every file read, by what it was read for.
         groups: of a fleet, each group's replica as a scenario of its own, in the order of ``Fleet.groups``.
@@ -44,6 +45,7 @@ class Inputs:
     engine: Engine
     target: ModelConfig
     drafter: ModelConfig | None
+    acceptance_files: dict[str, Path]
     lengths_files: dict[str, Path]
     files: dict[str, Path]
     groups: tuple[Inputs, ...] = ()
@@ -77,6 +79,8 @@ REFERENCES = {
     "drafter": ("speculation.drafter.model", "model"),
     "lengths": ("workload.lengths.table", "lengths"),
     "trace": ("workload.lengths.file", "lengths"),
+    "recording": ("speculation.acceptance.file", "recording"),
+    "text": ("speculation.acceptance.text", "text"),
 }
 
 
@@ -141,12 +145,12 @@ def _loaded(path: Path, overrides: Sequence[str]) -> Inputs:
     if gathered.problems or not (scenario and device and engine and target):
         raise InputError(dict.fromkeys(gathered.problems))
     all_files = {"scenario": path} | {f"extends {file.stem}": file for file in scenario_files[1:]} | files
-    lengths_files = {
-        path.rpartition(".")[0]: files[name]
-        for name, (path, kind) in refers_to.items()
-        if kind == "lengths" and name in files
-    }
-    inputs = Inputs(scenario, device, engine, target, drafter, lengths_files, all_files)
+    named = {name: at for name, at in refers_to.items() if name in files}
+    acceptance_files, lengths_files = (
+        {path.rpartition(".")[0]: files[name] for name, (path, kind) in named.items() if kind in sought}
+        for sought in (("recording", "text"), ("lengths",))
+    )
+    inputs = Inputs(scenario, device, engine, target, drafter, acceptance_files, lengths_files, all_files)
     return replace(inputs, groups=tuple(part.within(inputs) for part in of_groups))
 
 
@@ -199,20 +203,31 @@ def _of_group(parts: _Parts, group: ReplicaGroup, place: str, files: Mapping[str
 
 
 def references(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """What a scenario's data may refer to, as REFERENCES, with the classes of a mixture and the groups of a fleet."""
+    """REFERENCES, and those of the classes of a mixture, of the domains of a trace and of the groups of a fleet."""
     workload = data.get("workload")
     classes = workload.get("mixture") if isinstance(workload, dict) else None
+    numbered = workload.get("domains") if isinstance(workload, dict) else None
     of_classes = {
-        f"{name} of class {i}": (f"workload.mixture[{i}].lengths.{key}", "lengths")
+        f"{name} of class {i}": (f"workload.mixture[{i}].{key}", kind)
         for i in range(len(classes) if isinstance(classes, list) else 0)
-        for name, key in (("lengths", "table"), ("trace", "file"))
+        for name, key, kind in (
+            ("lengths", "lengths.table", "lengths"),
+            ("trace", "lengths.file", "lengths"),
+            ("recording", "acceptance.file", "recording"),
+            ("text", "acceptance.text", "text"),
+        )
     }
     of_groups = {
         f"{name} of {place}": (f"{place}.deployment.{name}", name)
         for place in group_paths(data.get("fleet"))
         for name in ("device", "engine")
     }
-    return REFERENCES | of_classes | of_groups
+    of_domains = {
+        f"{kind} of domain {number}": (f"workload.domains[{number}].{key}", kind)
+        for number in (numbered if isinstance(numbered, dict) else ())
+        for kind, key in (("recording", "file"), ("text", "text"))
+    }
+    return REFERENCES | of_classes | of_domains | of_groups
 
 
 def _of_speculation_alone(data: dict[str, Any]) -> Iterator[Problem]:
@@ -296,7 +311,7 @@ def _referenced(path: str, kind: str, data: dict[str, Any], place: _Place) -> Pa
         if isinstance(value, list) and isinstance(key, int):
             value = value[key]
         else:
-            value = value.get(key) if isinstance(value, dict) else None
+            value = value.get(key, value.get(str(key))) if isinstance(value, dict) else None
     if not isinstance(value, str):
         return None  # missing or of another type: the scenario's own validation says so
     return catalogue.find(kind, value, place.folders(path), where=place.of(path), path=path)

@@ -40,7 +40,7 @@ def columns(records, left_out=()):
 def served(fleet, case):
     """A case served by a fleet."""
     think = (case.think if len(case.think) else np.zeros(len(case.lengths.prompt))) if case.concurrency else None
-    lengths = dataclasses.replace(case.lengths, priority=case.priority)
+    lengths = case.requests
     arrivals = np.zeros(min(case.concurrency, len(lengths.prompt))) if case.concurrency else case.arrivals
     return Fleet(fleet, lengths, think), arrivals
 

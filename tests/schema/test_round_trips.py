@@ -1,6 +1,7 @@
 """What was read can be written and read again without loss."""
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
@@ -94,3 +95,18 @@ def test_the_resolved_scenario_names_files_by_paths_that_hold_from_anywhere(tmp_
     data = yaml.safe_load(text)
     assert data["deployment"]["target"] == str(tmp_path / "my model.json")
     assert data["deployment"]["device"] == "h100-sxm"
+
+
+VALID = sorted((Path(__file__).parent / "valid").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", VALID, ids=lambda file: file.stem)
+def test_the_resolved_scenario_means_the_same_from_anywhere(file, tmp_path, monkeypatch):
+    first = load_scenario(str(file))
+    monkeypatch.chdir(tmp_path)
+    Path("resolved.yaml").write_text(resolved_scenario(first), encoding="utf-8")
+    second = load_scenario("./resolved.yaml")
+    assert second.files | {"scenario": None} == {
+        name: None if name == "scenario" else path for name, path in first.files.items() if "extends" not in name
+    }
+    assert resolved_scenario(second) == resolved_scenario(first)

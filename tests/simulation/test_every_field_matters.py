@@ -40,6 +40,18 @@ MEAN = (
     "speculation.acceptance={kind: mean_length, mean_acceptance_length: 2.5, num_draft_tokens: 3, "
     "shape: minimum_variance}"
 )
+GEOMETRIC = MEAN.replace("minimum_variance", "geometric")
+HARD = "speculation.acceptance.hard_stretches={share: 0.4, mean_length: 3, drop: 0.3}"
+FALLING = "speculation.acceptance.by_context=[{tokens: 5, factor: 0.9}, {tokens: 120, factor: 0.2}]"
+RECORDING = Path(__file__).parents[1] / "workload" / "recording.jsonl"
+RECORDED = (
+    f"speculation.acceptance={{kind: replay, file: '{RECORDING}', field: eagle}}",
+    "speculation.temperature=0",
+)
+LANGUAGE_MODELS = (
+    "speculation.acceptance={kind: ngram_models, text: declaration-of-independence, target_order: 2, drafter_order: 1}",
+)
+LICENCE = Path(__file__).parents[2] / "LICENSE"
 THINK = "workload.load={kind: closed_loop, concurrency: 4, think_time: 1 s}"
 GAMMA = "workload.load={kind: gamma, rate: 40 requests/s, cv: 2}"
 POISSON, EQUAL_GAPS = (f"workload.load={{kind: {kind}, rate: 40 requests/s}}" for kind in ("poisson", "constant"))
@@ -48,6 +60,7 @@ ON_OFF = f"workload.load={{kind: rate_profile, periods: {PERIODS.format('100 ms'
 UNIFORM = "workload.lengths={kind: uniform, prompt: [5, 50], output: [4, 20]}"
 SPREAD = "{mean: 30, sd: 9, max: 50}"
 TRACE = str(Path(__file__).parents[1] / "workload" / "small_trace.csv")
+DOMAINS = f"workload.lengths={{kind: trace, file: '{Path(TRACE).with_name('trace_with_domains.csv')}'}}"
 REPLAY = (f"workload.lengths={{kind: trace, file: '{TRACE}'}}", "workload.load={kind: replay}")
 SHARED, KEPT = "workload.shared_prefix={tokens: 90, number: 1}", "deployment.prefix_caching=true"
 TEXT, TEXTS = "{tokens: 50, number: 1}", "{tokens: 90, number: 9}"
@@ -108,7 +121,7 @@ def spread(kind):
 
 
 OTHER_GROUPS = ("fleet.disaggregation.prefill.deployment", "fleet.disaggregation.decode.deployment")
-OF_A_CLASS = ("workload.mixture.lengths", "workload.mixture.acceptance")
+OF_A_CLASS = ("workload.mixture.lengths", "workload.mixture.acceptance", "workload.domains")
 
 
 def mixture(share, priority=0):
@@ -221,6 +234,40 @@ CASES = {
     "speculation.acceptance[mean_length].concentration": Case(
         ("speculation.acceptance.concentration=0.2",), base=(MEAN, "speculation.verifier=block")
     ),
+    **{
+        f"speculation.acceptance[{kind}].{name}": Case((f"speculation.acceptance.{key}={value}",), base=(*base, *more))
+        for kind, base in (("constant", (CONSTANT,)), ("profile", ()), ("mean_length", (GEOMETRIC,)))
+        for name, key, value, more in (
+            ("spread", "spread", 0.2, ()),
+            ("hard_stretches.share", "hard_stretches.share", 0.5, (HARD,)),
+            ("hard_stretches.mean_length", "hard_stretches.mean_length", 9, (HARD,)),
+            ("hard_stretches.drop", "hard_stretches.drop", 0.1, (HARD,)),
+            ("by_context.tokens", "by_context", "[{tokens: 5, factor: 0.9}, {tokens: 105, factor: 0.2}]", (FALLING,)),
+            ("by_context.factor", "by_context", "[{tokens: 5, factor: 0.9}, {tokens: 120, factor: 0.6}]", (FALLING,)),
+        )
+    },
+    "speculation.acceptance[profile].by_num_draft_tokens": Case(
+        ("speculation.acceptance.by_num_draft_tokens={3: [0.9, 0.8, 0.7]}",)
+    ),
+    "speculation.acceptance[replay].file": Case(
+        (f"speculation.acceptance.file='{RECORDING.with_name('other_recording.jsonl')}'",), base=RECORDED
+    ),
+    "speculation.acceptance[replay].field": Case(("speculation.acceptance.field=ngram",), base=RECORDED),
+    **{
+        f"speculation.acceptance[ngram_models].{name}": Case(
+            (f"speculation.acceptance.{name}={value}",), base=LANGUAGE_MODELS
+        )
+        for name, value in (
+            ("text", f"'{LICENCE}'"),
+            ("unit", "word"),
+            ("vocabulary", 8),
+            ("target_order", 3),
+            ("drafter_order", 2),
+            ("interpolation", 0.5),
+            ("top_p", 0.5),
+            ("drafter_temperature", 2),
+        )
+    },
     "speculation.policy[static].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",)),
     "speculation.policy[off_above].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",), base=(OFF,)),
     "speculation.policy[off_above].batch": Case(("speculation.policy.batch=5",), base=(OFF,)),
@@ -292,6 +339,10 @@ CASES = {
         ("workload.mixture=[{share: 1.0, acceptance: {kind: constant, overlap: 0.3}}]",),
         base=("workload.mixture=[{share: 1.0, acceptance: {kind: constant, overlap: 0.6}}]",),
     ),
+    "workload.mixture.temperature": Case(
+        ("workload.mixture=[{share: 1.0, temperature: 0}]",), base=("workload.mixture=[{share: 1.0}]", CONSTANT)
+    ),
+    "workload.domains": Case(("workload.domains={1: {kind: constant, overlap: 0.3}}",), base=(DOMAINS, CONSTANT)),
     "workload.mixture.priority": Case(
         (f"workload.mixture={mixture(0.5, 1)}",),
         base=(f"workload.mixture={mixture(0.5)}",),
@@ -373,6 +424,8 @@ DOCUMENTATION = {
     "speculation.acceptance[constant].source",
     "speculation.acceptance[profile].source",
     "speculation.acceptance[mean_length].source",
+    "speculation.acceptance[replay].source",
+    "speculation.acceptance[ngram_models].source",
     "engine.name",
     "engine.sources",
     # needs a package that tests do without; what it changes is in costs/test_operator_tables.py
@@ -422,6 +475,7 @@ WALKED = [
     # the lengths and the acceptance of a class are those of the whole, walked there
     *(path for path in leaves(Workload, "workload") if not path.startswith(OF_A_CLASS)),
     "workload.mixture.acceptance",
+    "workload.domains",
 ]
 
 
