@@ -23,6 +23,8 @@ from specsim.planner.load_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Met
 from specsim.planner.points import Progress
 from specsim.records import RunRecords
 from specsim.schema.load import Inputs
+from specsim.schema.scenario import Scenario
+from specsim.schema.workload import Replay
 from specsim.simulation import Simulation
 
 Floats = NDArray[np.float64]
@@ -135,6 +137,10 @@ def simulate_load(
         try:
             runs = {}
             for k in arms:
+                if k == 0 and found and _repeats(scenario):
+                    runs[0] = found[0][0]
+                    progress(1 / (len(arms) * replications))
+                    continue
                 run = simulation.run(
                     scenario.workload.load,
                     num_draft_tokens=k,
@@ -155,6 +161,12 @@ def simulate_load(
             break
         found.append(runs)
     return _result(simulation, arms, found, records)
+
+
+def _repeats(scenario: Scenario) -> bool:
+    """Whether nothing is left to chance without speculation: the same requests at the same times, on one replica."""
+    workload = scenario.workload
+    return isinstance(workload.load, Replay) and workload.shared_prefix is None and scenario.fleet is None
 
 
 def _found(simulation: Simulation, run: RunRecords, num_draft_tokens: int) -> _Found:
