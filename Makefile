@@ -32,6 +32,7 @@ gallery: .venv/installed  ## redraw the figures in plots/ with the tables behind
 bench: .venv/installed  ## speeds of the verifier and the engine
 	$(BIN)/python -m pytest benchmarks -q --benchmark-columns=min,median,ops
 	$(BIN)/python benchmarks/million.py
+	$(BIN)/python benchmarks/whole_process.py
 
 published: .venv/installed  ## predicted against published and our own measurements (3 minutes); renews docs/accuracy.md
 	$(BIN)/specsim validate --out docs --force
