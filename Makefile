@@ -37,6 +37,7 @@ bench: .venv/installed  ## speeds of the verifier, the engine and sweeps
 	$(BIN)/python -m pytest benchmarks -q --benchmark-columns=min,median,ops
 	$(BIN)/python benchmarks/million.py
 	$(BIN)/python benchmarks/sweep.py
+	$(BIN)/python benchmarks/whole_process.py
 
 published: .venv/installed  ## predicted against published and our own measurements (3 minutes); renews docs/accuracy.md
 	$(BIN)/specsim validate --out docs --force

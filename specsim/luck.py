@@ -17,13 +17,17 @@ from numpy.typing import NDArray
 from specsim.kernels import kernel
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 LANE_DRAFT, LANE_ACCEPT, LANE_FINAL, LANE_FOUND = 0, 1, 2, 3
+LANE_HARD, LANE_RUNG = 0, 1
+"""Of traits: whether an output position is hard, and on which rung it is."""
 NUM_LANES = 4
 
-BY_POSITION, BY_ROUND = 0, 1
-"""What the position of a counter means: that of an output token, or that of a round's start."""
+BY_POSITION, BY_ROUND, BY_TRAIT, BY_REQUEST = 0, 1, 2, 3
+"""What a counter's position means: that of an output token, that of a round's start, that of an output token again for
+what is drawn of the text and not of drafts, or nothing, where it is 0 for what a request keeps."""
 
 _PARITY = np.uint64(0x1BD11BDAA9FC1A22)
 _DROPPED, _UNIT = np.uint64(11), 2.0**-53
@@ -116,6 +120,13 @@ def draw_luck(lanes: Floats, key: Words, request: int, first: int, purpose: int)
         counters = (positions, same * np.uint64(column), same * np.uint64(request), same * np.uint64(purpose))
         for lane, words in enumerate(threefry(key, *counters)):
             lanes[lane, column] = (words >> _DROPPED) * _UNIT
+
+
+def luck_at(key: Words, requests: Ints, positions: Ints, purpose: int) -> Floats:
+    """The uniforms of column 0 of these requests, each at its position; by lane [NUM_LANES, B]."""
+    same = np.zeros(len(requests), np.uint64)
+    counters = (positions.astype(np.uint64), same, requests.astype(np.uint64), same + np.uint64(purpose))
+    return np.array([(words >> _DROPPED) * _UNIT for words in threefry(key, *counters)])
 
 
 @kernel

@@ -35,6 +35,10 @@ class RequestRecords:
         accepted: verifies of drafts in which 0, 1, .. K tokens were accepted [requests, K + 1]; None where not known.
         of_class, priority, domain: number of its class in the mixture, when it is served, whose acceptance it has;
             None where all are alike.
+        replica: which of several served it, or decoded it; None where there is one.
+        prefill_replica: where others compute prompts, which of them did; None where it is the same.
+        transferred: likewise, when the prompt's cache was at the replica that decodes [s]; NaN if it was never needed.
+        resumed: when it first took part in a step there [s]; likewise.
     """
 
     arrival: Floats
@@ -49,11 +53,15 @@ class RequestRecords:
     of_class: Ints | None = None
     priority: Ints | None = None
     domain: Ints | None = None
+    replica: Ints | None = None
+    prefill_replica: Ints | None = None
+    transferred: Floats | None = None
+    resumed: Floats | None = None
 
 
 @dataclass(frozen=True)
 class StepRecords:
-    """One entry per engine step, in order of time.
+    """One entry per engine step, in order of time: of their beginnings, where several replicas have steps at once.
 
     Attributes:
         start, end: when the step began and when its tokens were ready [s].
@@ -68,6 +76,7 @@ class StepRecords:
         num_emitted: output tokens that requests received when the step ended.
         used: [steps, len(USES)], what target and drafter ask of a device, without the padding of graphs; None where
             that is not known.
+        replica: which of several took it; None where there is one.
     """
 
     start: Floats
@@ -82,6 +91,7 @@ class StepRecords:
     context_tokens: Ints
     num_emitted: Ints
     used: Floats | None = None
+    replica: Ints | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,25 +19,32 @@ from specsim.costs.passes import PassCost
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
 from specsim.costs.step import Pricing, StepCost
-from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.lookups import share_at_least
+from specsim.drafting.ngrams import Ngrams, count_ngrams, tokens_of
+from specsim.drafting.replayed import ReplayedAcceptance
 from specsim.drafting.shape import DraftShape
-from specsim.drafting.stated import chain_source, draft_shape, tree_source
+from specsim.drafting.stated import ChainSource, chain_source, draft_shape, tree_source
+from specsim.drafting.text_models import TextModels, joined_texts, text_models
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.engine.setup import Setup
-from specsim.errors import invalid
+from specsim.errors import InputError, Problem, invalid
 from specsim.feasible import Room, check_lengths
 from specsim.forward import Reach
 from specsim.records import RunRecords
 from specsim.rng import stream
+from specsim.schema import documents
+from specsim.schema.acceptance import StatedAcceptance
+from specsim.schema.domain_checks import domains
 from specsim.schema.load import Inputs
 from specsim.schema.policy import Policy, StaticPolicy
 from specsim.schema.quantisation import KV_BYTES, Quantisation
 from specsim.schema.scenario import Deployment
 from specsim.schema.speculation import NgramLookup, pass_kind
+from specsim.schema.token_sources import NgramModels, ReplayAcceptance
 from specsim.schema.workload import ClosedLoop, Load, Replay
 from specsim.workload.lengths import Lengths
+from specsim.workload.recordings import read_recording
 from specsim.workload.stated import Traffic
 
 LONG_RUN = 10_000_000  # output tokens; a round takes 56 bytes, and each token is one without speculation
@@ -47,9 +55,13 @@ class Simulation:
     """A deployment under a workload, ready to run at any load, draft length and replication.
 
     Args:
-        inputs: the scenario and what it refers to.
+        inputs: the scenario and what it refers to; of a fleet, of one replica without a group's changes.
+        traffic: what clients send; by default as the inputs say.
 
     Attributes:
+        domains: whose acceptance and temperature requests have, by their number.
+        recordings: of domains whose acceptance is replayed, by their number.
+        texts: language models, by the path of the acceptance in the scenario.
         traffic: what clients send.
         target, drafter: what their forward passes multiply; no drafter where no model drafts.
         rates: what the device achieves.
@@ -61,7 +73,7 @@ class Simulation:
         InputError: when the file of lengths is malformed.
     """
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: Inputs, traffic: Traffic | None = None) -> None:
         self.inputs = inputs
         deployment = inputs.scenario.deployment
         self.target: ForwardShape = target_shape(
@@ -75,10 +87,24 @@ class Simulation:
         self.products = _measured_products(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
         self.hands_on_all = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
         scenario, where = inputs.scenario, str(inputs.files["scenario"])
-        self.traffic = Traffic(scenario.workload, inputs.lengths_files, scenario.seed, where)
+        self.domains = domains(scenario)
+        self.recordings = {
+            number: read_recording(inputs.acceptance_files[domain.path], domain.acceptance.field)
+            for number, domain in enumerate(self.domains)
+            if isinstance(domain.acceptance, ReplayAcceptance)
+        }
+        self.texts = {
+            domain.path: _models_of(inputs.acceptance_files[domain.path], domain.acceptance)
+            for domain in self.domains
+            if isinstance(domain.acceptance, NgramModels)
+        }
+        self.traffic = traffic or Traffic(
+            scenario.workload, inputs.lengths_files, scenario.seed, where, self.recordings
+        )
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
         self.memory = cache(self._make_memory_plan)
+        self._whole_shapes = cache(self._make_whole_shapes)
 
     def run(
         self,
@@ -108,19 +134,41 @@ class Simulation:
         Raises:
             InfeasibleError: when a request could never be served.
         """
-        scenario, engine = self.inputs.scenario, self.inputs.engine
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
+        setup = self.setup(
+            num_draft_tokens, replication, cost=cost, policy=policy, keep_rounds=keep_rounds, spill=spill
+        )
+        if isinstance(load, ClosedLoop):
+            think = self.traffic.think_times(load, num_requests, replication)
+            return labelled(serve_closed_loop(setup, lengths, load.concurrency, think), lengths)
+        arrivals = self.traffic.arrivals(load, num_requests, replication)
+        return labelled(serve_open_loop(setup, lengths, arrivals), lengths)
+
+    def setup(
+        self,
+        num_draft_tokens: int,
+        replication: int,
+        *,
+        cost: Pricing | None = None,
+        policy: Policy | None = None,
+        keep_rounds: bool = True,
+        spill: Path | None = None,
+    ) -> Setup:
+        """How the engine is to serve; arguments as of ``run``."""
+        scenario, engine = self.inputs.scenario, self.inputs.engine
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
         memory, shape, swap = self.memory(speculating), self.draft_shape(num_draft_tokens), scenario.deployment.swap
         max_num_seqs, max_num_batched_tokens = self._limits(speculating)
-        source: PositionAcceptance | TreeAcceptance
-        domains: tuple[PositionAcceptance, ...] = ()
-        if scenario.speculation.rule == "tree":
+        source: ChainSource | TreeAcceptance | TextModels
+        others: list[ChainSource] = []
+        if self.rule == "tree":
             source = self.tree_source(num_draft_tokens)
+        elif self.rule == "text":
+            source = joined_texts([self.text_models(number) for number in range(len(self.domains))])
         else:
             source, *others = self.acceptance_sources(num_draft_tokens)
-            domains = tuple(others)
-        setup = Setup(
+        return Setup(
             max_num_seqs=max_num_seqs,
             max_num_batched_tokens=max_num_batched_tokens,
             kv_tokens=memory.kv_tokens,
@@ -132,8 +180,8 @@ class Simulation:
             policy=policy or StaticPolicy(num_draft_tokens=num_draft_tokens),
             shape=shape,
             source=source,
-            domains=domains,
-            rule=scenario.speculation.rule,
+            domains=tuple(others),
+            rule=self.rule,
             seed=scenario.seed,
             replication=replication,
             pool_tokens=memory.room(shape.max_nodes),
@@ -144,14 +192,38 @@ class Simulation:
             seconds_per_token=memory.kv_bytes_per_token / swap.bandwidth if swap else 0.0,
             chunked_prefill=not engine.whole_prompts,
             prefill_first=engine.scheduling == "prompts_first",
-            keep_rounds=lengths.output.sum() <= LONG_RUN if keep_rounds is None else keep_rounds,
+            keep_rounds=keep_rounds,
             spill=spill,
         )
-        if isinstance(load, ClosedLoop):
-            think = self.traffic.think_times(load, num_requests, replication)
-            return _labelled(serve_closed_loop(setup, lengths, load.concurrency, think), lengths)
-        arrivals = self.traffic.arrivals(load, num_requests, replication)
-        return _labelled(serve_open_loop(setup, lengths, arrivals), lengths)
+
+    def kv_pools(self, num_draft_tokens: int) -> list[int]:
+        """Sizes of the KV pools, of each replica one, in whole blocks [tokens]."""
+        block = self.inputs.engine.block_size or BLOCK_SIZE
+        return [self.memory(num_draft_tokens > 0).kv_tokens // block * block]
+
+    @property
+    def bandwidths(self) -> list[float]:
+        """Peak memory bandwidth of a device, of each replica one [B/s]."""
+        return [self.inputs.device.memory.bandwidth]
+
+    @property
+    def num_devices(self) -> int:
+        """Of all replicas."""
+        return self.inputs.scenario.deployment.num_devices
+
+    def prompt_bytes(self, speculating: bool, tokens: int) -> float:
+        """What the cache of a prompt takes, the drafter's beside the target's, each entry once over all devices [B]."""
+        return sum(shape.cached_bytes(tokens) for shape in self._whole_shapes(speculating))
+
+    def _make_whole_shapes(self, speculating: bool) -> tuple[ForwardShape, ...]:
+        """Target and drafter as one device would hold them."""
+        inputs, kv_bytes = self.inputs, KV_BYTES[self.inputs.scenario.deployment.kv_format]
+        target = target_shape(inputs.target, split=Split(quantisation=inputs.target_quantisation, kv_bytes=kv_bytes))
+        drafter = inputs.scenario.speculation.drafter
+        if not speculating or isinstance(drafter, NgramLookup) or inputs.drafter is None:
+            return (target,)
+        split = Split(quantisation=inputs.drafter_quantisation, kv_bytes=kv_bytes)
+        return target, drafter_shape(drafter, inputs.drafter, split=split)
 
     def extrapolation(self, reached: Reach) -> Extrapolation | None:
         """What leaves the ranges that the figures used were measured over, in steps that go so far.
@@ -176,6 +248,14 @@ class Simulation:
         """The lengths of the first requests of a replication; under a replay, those of the trace in its order."""
         return self.traffic.lengths(num_requests, replication, load)
 
+    @property
+    def rule(self) -> Literal["token", "block", "tree", "greedy", "text"]:
+        """The verifier that runs: the greedy one where nothing is sampled; text where language models draft."""
+        if self.texts:
+            return "text"
+        stated = self.inputs.scenario.speculation
+        return stated.verifier if any(domain.temperature > 0 for domain in self.domains) else stated.rule
+
     def draft_shape(self, num_draft_tokens: int) -> DraftShape:
         """How the draft tokens of a round hang together."""
         return draft_shape(self.inputs.scenario.speculation, num_draft_tokens)
@@ -184,15 +264,36 @@ class Simulation:
         """What proposes trees and scores them, the same in every replication; only of scenarios that have a tree."""
         return tree_source(self.inputs.scenario.speculation, num_levels, self._distributions())
 
-    def acceptance_sources(self, num_draft_tokens: int) -> tuple[PositionAcceptance, ...]:
+    def acceptance_sources(self, num_draft_tokens: int) -> tuple[ChainSource, ...]:
         """What proposes chains and scores them, by domain, the same in every replication."""
-        speculation, seed = self.inputs.scenario.speculation, self.inputs.scenario.seed
-        first = chain_source(speculation, speculation.acceptance, num_draft_tokens, self._distributions())
-        others = (
-            chain_source(speculation, acceptance, num_draft_tokens, stream(seed, "distributions", domain))
-            for domain, acceptance in enumerate(self.traffic.acceptances, start=1)
+        return tuple(self._acceptance_source(number, num_draft_tokens) for number in range(len(self.domains)))
+
+    def text_models(self, number: int) -> TextModels:
+        """What proposes and scores the chains of a domain whose acceptance follows from language models."""
+        path, stated, temperature = self.domains[number]
+        if not isinstance(stated, NgramModels):
+            raise ValueError(f"no language models draft for domain {number}")
+        drafter = temperature if stated.drafter_temperature is None else stated.drafter_temperature
+        return text_models(
+            self.texts[path],
+            stated.drafter_order,
+            temperature=temperature,
+            drafter_temperature=drafter,
+            top_p=stated.top_p,
+            sampled=self.inputs.scenario.speculation.sampled,
         )
-        return (first, *others)
+
+    def _acceptance_source(self, number: int, num_draft_tokens: int) -> ChainSource:
+        """That of a domain."""
+        seed, domain = self.inputs.scenario.seed, self.domains[number]
+        rng = stream(seed, "distributions", number) if number else self._distributions()
+        speculation, greedy = self.inputs.scenario.speculation, domain.temperature == 0
+        if isinstance(domain.acceptance, StatedAcceptance):
+            return chain_source(speculation, domain.acceptance, num_draft_tokens, rng, greedy=greedy)
+        found, stated = self.recordings[number], (other.acceptance for other in self.domains)
+        vocabulary = next((part.vocabulary for part in stated if isinstance(part, StatedAcceptance)), 2)
+        sampled = speculation.sampled
+        return ReplayedAcceptance(found.starts, found.emitted, num_draft_tokens, vocabulary, rng, sampled=sampled)
 
     def _distributions(self) -> np.random.Generator:
         return stream(self.inputs.scenario.seed, "distributions")
@@ -269,10 +370,24 @@ class Simulation:
         return [p for p in {p._replace(repeats=1): None for p in products} if not self.products.covers(p)]
 
 
-def _labelled(run: RunRecords, lengths: Lengths) -> RunRecords:
+def is_short(lengths: Lengths) -> bool:
+    """Whether every round of a run is kept unless it is said otherwise."""
+    return bool(lengths.output.sum() <= LONG_RUN)
+
+
+def labelled(run: RunRecords, lengths: Lengths) -> RunRecords:
     """The run, its requests with what is known of them beside their lengths."""
     labels = {name: getattr(lengths, name) for name in ("of_class", "priority", "domain")}
     return replace(run, requests=replace(run.requests, **labels))
+
+
+def _models_of(file: Path, stated: NgramModels) -> Ngrams:
+    """The language models of a text."""
+    tokens = tokens_of(documents.read_text(file), stated.unit, stated.vocabulary)
+    try:
+        return count_ngrams(tokens, stated.target_order, stated.interpolation)
+    except ValueError as error:
+        raise InputError([Problem(str(file), "", "", str(error))]) from None
 
 
 def _measured_products(inputs: Inputs, rates: Rates) -> MeasuredProducts:

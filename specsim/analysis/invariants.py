@@ -6,12 +6,13 @@ that were measured need not comply, since clients and servers have clocks of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
 import numpy as np
 from numpy.typing import NDArray
 
+from specsim.analysis.replicas import replica_runs
 from specsim.records import Floats, Ints, RequestRecords, RoundRecords, RoundTally, RunRecords, StepRecords
 
 Column = Floats | Ints
@@ -21,12 +22,32 @@ ROUNDING = 128 * np.finfo(np.float64).eps
 at once, which for up to 2^40 terms rounds at most 16 + 40 times; the terms themselves are rounded thrice."""
 
 
+def violations_of_all(run: RunRecords, kv_pools: Sequence[int]) -> list[str]:
+    """What a run breaks, a line each: what must hold of one replica has to hold of each of several.
+
+    Args:
+        run: as for ``violations``.
+        kv_pools: size of each replica's KV pool.
+    """
+    if run.requests.replica is None:
+        return violations(run, kv_pools[0])
+    found = [*requests_are_served(run.requests), *caches_move_once(run.requests)]
+    for replica, own in replica_runs(run):
+        found += [f"replica {replica}: {line}" for line in violations(own, kv_pools[replica])]
+    if not found and run.tally is not None:
+        found += tally_adds_up(run.requests, run.steps, run.tally)
+    return found
+
+
 def violations(run: RunRecords, kv_tokens: int | None = None) -> list[str]:
-    """What a run breaks, a line each, with the first request, step or round that does; empty for a good run.
+    """What a run of one replica breaks, a line each, with the first request, step or round that does.
 
     Args:
         run: at least one request; all fields of a table are equally long.
         kv_tokens: size of the KV pool; None where it is not known.
+
+    Returns:
+        Nothing for a good run.
     """
     of_tables = [*requests_are_served(run.requests), *steps_follow_each_other(run.steps, kv_tokens)]
     if of_tables:  # what follows takes times and counts to be such
@@ -61,6 +82,22 @@ def requests_are_served(requests: RequestRecords) -> Iterator[str]:
     yield from _each("request", r.preemptions < 0, "lost its place {} times", r.preemptions)
 
 
+def caches_move_once(requests: RequestRecords) -> Iterator[str]:
+    """A prompt's cache goes to where its request is decoded after the first token, and decoding begins after that."""
+    r = requests
+    if r.prefill_replica is None or r.transferred is None or r.resumed is None:
+        return
+    moved = r.output_tokens > 1
+    yield from _each("request", ~moved & np.isfinite(r.transferred), "asks for one token and has its cache moved")
+    stays = moved & (r.replica == r.prefill_replica)
+    yield from _each("request", stays, "is decoded where its prompt was computed")
+    early = moved & ~(r.transferred >= r.first_token)
+    told = "has its cache moved at {} s, its first token at {} s"
+    yield from _each("request", early, told, r.transferred, r.first_token)
+    early = moved & ~(r.resumed >= r.transferred)
+    yield from _each("request", early, "goes on at {} s, its cache is there at {} s", r.resumed, r.transferred)
+
+
 def steps_follow_each_other(steps: StepRecords, kv_tokens: int | None = None) -> Iterator[str]:
     """Time only goes on, steps do not overlap, their parts add up, and the KV cache stays within its pool."""
     s, before = steps, np.append(-np.inf, steps.end[:-1])
@@ -70,7 +107,7 @@ def steps_follow_each_other(steps: StepRecords, kv_tokens: int | None = None) ->
     parts, lasts = s.parts.sum(axis=1), s.end - s.start
     apart = ~(np.abs(parts - lasts) <= 2 * np.spacing(s.end) + ROUNDING * lasts)
     yield from _each("step", apart, "lasts {} s, and its parts {} s", lasts, parts)
-    for name in (field.name for field in fields(s) if field.name not in ("start", "end", "parts", "used")):
+    for name in (field.name for field in fields(s) if field.name not in ("start", "end", "parts", "used", "replica")):
         counts: Ints = getattr(s, name)
         yield from _each("step", counts < 0, f"has {{}} as {name}", counts)
     yield from _each("step", s.num_decodes + s.num_prompt_tokens == 0, "computes no token")

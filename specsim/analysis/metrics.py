@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from specsim.analysis.acceptance import AcceptanceSummary, acceptance, tallied_acceptance
 from specsim.analysis.latencies import LatencySummary, e2e, itl, summarise_latency, tallied_itl, tpot, ttft
-from specsim.analysis.steady import Window, seconds_within, within
+from specsim.analysis.replicas import num_replicas
+from specsim.analysis.steady import Window, within
 from specsim.forward import Reach
-from specsim.records import PARTS, RoundTally, RunRecords, StepRecords
+from specsim.records import PARTS, Floats, RoundTally, RunRecords, StepRecords
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,9 @@ class RunMetrics:
         requests_per_s: all requests / duration.
         window: the steady window [s], None when none was given.
         steady_output_tokens_per_s: tokens emitted within the window / its length; NaN without one.
-        mean_running_batch: requests running, averaged over the time spent in steps, of the window if there is one.
-        busy_fraction: time spent in steps / duration.
+        mean_running_batch: requests running, on all replicas together, averaged over the time in which any is in a
+            step, of the window if there is one.
+        busy_fraction: time spent in steps / duration, the mean over replicas.
         part_shares: part of a step → its share of the time spent in steps; they sum to 1.
         ttft, tpot, itl, e2e: latencies [s].
         acceptance: what the verifier accepted.
@@ -58,7 +62,7 @@ def summarise(records: RunRecords, window: Window | None = None) -> RunMetrics:
         window=window,
         steady_output_tokens_per_s=float("nan") if window is None else output_tokens_per_s(records, window),
         mean_running_batch=mean_running_batch(steps, window),
-        busy_fraction=busy / duration,
+        busy_fraction=busy / duration / num_replicas(records),
         part_shares=dict(zip(PARTS, (steps.parts.sum(axis=0) / busy).tolist(), strict=True)),
         ttft=summarise_latency(ttft(requests)),
         tpot=summarise_latency(tpot(requests)),
@@ -97,10 +101,21 @@ def output_tokens_per_s(records: RunRecords, window: Window) -> float:
 
 
 def mean_running_batch(steps: StepRecords, window: Window | None = None) -> float:
-    """Requests running, averaged over the time spent in steps (of the window, if given); NaN without any."""
-    seconds = seconds_within(steps, window)
-    total = seconds.sum()
+    """Requests running on all replicas, averaged over the time (of the window, if given) in which any is in a step.
+
+    NaN without any.
+    """
+    low, high = (-np.inf, np.inf) if window is None else window
+    start, end = np.maximum(steps.start, low), np.minimum(steps.end, high)
+    seconds = np.maximum(end - start, 0.0)
+    total = seconds.sum() if steps.replica is None else _covered(start, end)
     return float((steps.num_running * seconds).sum() / total) if total > 0 else float("nan")
+
+
+def _covered(start: Floats, end: Floats) -> float:
+    """The time that spans cover, some of them at once; they begin one after the other [s]."""
+    before = np.append(-np.inf, np.maximum.accumulate(end)[:-1])
+    return float(np.maximum(end - np.maximum(start, before), 0.0).sum())
 
 
 def reach(steps: StepRecords) -> Reach:

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     scenarios = "scenarios"
     grids = "grids"
     lengths = "lengths"
+    texts = "texts"
     measurements = "measurements"
     steps = "steps"
 

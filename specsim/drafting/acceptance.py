@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specsim.drafting.chain_rows import ChainRows
+from specsim.drafting.variation import no_variation
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -73,6 +74,7 @@ class PositionAcceptance:
         concentration: of the shapes, as for ``overlapping_rows``. The block rule accepts more than token-wise, and how
             much more depends on the shapes.
         sampled: drafts are drawn from q; otherwise they are its most likely tokens, and no q is handed out.
+        greedy: the target decodes at temperature 0.
     """
 
     def __init__(
@@ -83,9 +85,10 @@ class PositionAcceptance:
         concentration: float = 1.0,
         *,
         sampled: bool = True,
+        greedy: bool = False,
     ) -> None:
         self._conditional = np.asarray(conditional, dtype=np.float64)
-        self._vocabulary = vocabulary
+        self._vocabulary, self._greedy = vocabulary, greedy
         # one more row of p: the bonus token's, for which no draft competes
         p, q = overlapping_rows(np.append(self._conditional, 1.0), vocabulary, rng, concentration)
         self._p, self._q, self._sampled = p, q[:-1], sampled
@@ -107,8 +110,9 @@ class PositionAcceptance:
             conditional=self._conditional,
             drafter=self._q,
             q=self._q if self._sampled else self._q[:0],
-            p=self._p,
-            identity=np.eye(self._vocabulary),
+            p=np.concatenate([self._p, np.eye(self._vocabulary)]),
+            greedy=np.array([self._greedy]),
+            variation=no_variation(len(self._q)),
         )
 
     def propose(self, uniforms: Floats) -> Ints:

@@ -8,27 +8,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from specsim.drafting.variation import Variation, joined_variations
 from specsim.kernels import kernel
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 class ChainRows(NamedTuple):
-    """A row for each domain and draft position: those of domain c are the K from c·K on, of p the K + 1 from c·(K+1).
+    """A row for each set and draft position: those of set s are the K from s·K on, of p the K + 1 from s·(K+1).
+
+    A domain has one set, or one for each rung if its acceptance varies.
 
     Attributes:
         longest: K.
         sampled: whether drafts are drawn from q; otherwise they are its most likely tokens.
-        draft_cdf: running sums of q, the last of a row 1 [C·K, V].
-        guide: the first token whose running sum exceeds x / V, for x from 0 to V - 1 [C·K, V] (Chen and Asau, "On
+        draft_cdf: running sums of q, the last of a row 1 [S·K, V].
+        guide: the first token whose running sum exceeds x / V, for x from 0 to V - 1 [S·K, V] (Chen and Asau, "On
             generating random variates from an empirical distribution", 1974).
-        choice: the most likely token of q [C·K].
-        conditional: the acceptance stated [C·K].
-        drafter: q [C·K, V].
+        choice: the most likely token of q [S·K].
+        conditional: the overlap of a row [S·K].
+        drafter: q [S·K, V].
         q: the same where drafts are drawn; otherwise [0, V], since the verifier is not to see it.
-        p: [C·(K+1), V].
-        identity: [V, V]: the one-hot distributions, which judge at temperature 0.
+        p: [S·(K+1) + V, V]; the last V are the one-hot distributions, which judge at temperature 0.
+        greedy: of each domain, whether it decodes at temperature 0 [C].
+        variation: of each domain, how acceptance varies.
     """
 
     longest: int
@@ -40,11 +45,14 @@ class ChainRows(NamedTuple):
     drafter: Floats
     q: Floats
     p: Floats
-    identity: Floats
+    greedy: Bools
+    variation: Variation
 
 
 def joined(domains: Sequence[ChainRows]) -> ChainRows:
     """The rows of several domains, in order; they have K, V and the way of drafting in common."""
+    V = domains[0].p.shape[1]
+    num_sets = [(len(rows.p) - V) // (rows.longest + 1) for rows in domains]
     return domains[0]._replace(
         draft_cdf=np.concatenate([rows.draft_cdf for rows in domains]),
         guide=np.concatenate([rows.guide for rows in domains]),
@@ -52,7 +60,9 @@ def joined(domains: Sequence[ChainRows]) -> ChainRows:
         conditional=np.concatenate([rows.conditional for rows in domains]),
         drafter=np.concatenate([rows.drafter for rows in domains]),
         q=np.concatenate([rows.q for rows in domains]),
-        p=np.concatenate([rows.p for rows in domains]),
+        p=np.concatenate([*(rows.p[:-V] for rows in domains), np.eye(V)]),
+        greedy=np.concatenate([rows.greedy for rows in domains]),
+        variation=joined_variations([rows.variation for rows in domains], num_sets),
     )
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.replayed import ReplayedAcceptance
 from specsim.drafting.shape import DraftShape, chain, tree
 from specsim.drafting.tree_acceptance import TreeAcceptance
-from specsim.schema.acceptance import Acceptance
+from specsim.drafting.varying import VaryingAcceptance
+from specsim.schema.acceptance import StatedAcceptance
 from specsim.schema.speculation import Speculation
+
+ChainSource = PositionAcceptance | VaryingAcceptance | ReplayedAcceptance
 
 
 def draft_shape(speculation: Speculation, num_draft_tokens: int) -> DraftShape:
@@ -19,15 +23,23 @@ def draft_shape(speculation: Speculation, num_draft_tokens: int) -> DraftShape:
 
 
 def chain_source(
-    speculation: Speculation, acceptance: Acceptance, num_draft_tokens: int, rng: np.random.Generator
-) -> PositionAcceptance:
-    """What proposes chains with an acceptance that is stated."""
+    speculation: Speculation,
+    acceptance: StatedAcceptance,
+    num_draft_tokens: int,
+    rng: np.random.Generator,
+    *,
+    greedy: bool = False,
+) -> ChainSource:
+    """What proposes chains with an acceptance that is stated, at temperature 0 if so said."""
+    how = {"sampled": speculation.sampled, "greedy": greedy}
+    if acceptance.varies:
+        return VaryingAcceptance(acceptance, num_draft_tokens, rng, **how)
     return PositionAcceptance(
         acceptance.conditional(num_draft_tokens),
         acceptance.vocabulary,
         rng,
         acceptance.concentration,
-        sampled=speculation.sampled,
+        **how,
     )
 
 
@@ -38,7 +50,7 @@ def tree_source(speculation: Speculation, num_levels: int, rng: np.random.Genera
         ValueError: when no tree is.
     """
     acceptance, stated = speculation.acceptance, speculation.tree
-    if stated is None:
+    if stated is None or not isinstance(acceptance, StatedAcceptance):
         raise ValueError("this scenario drafts chains")
     return TreeAcceptance(
         acceptance.conditional(num_levels),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step, use_step
 from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.passes import DrafterForm
-from specsim.engine.chains import TREE_RULE, verify_chains
+from specsim.engine.chains import TEXT_RULE, TREE_RULE, verify_chains
 from specsim.engine.choosing import choose, learn
 from specsim.engine.commit import commit
 from specsim.engine.limits import Limits
@@ -81,7 +81,7 @@ class Serving(NamedTuple):
 
 @kernel
 def advance(  # noqa: C901 (one phase after the other, to be read as one)
-    replica: Replica, requests: Requests, serving: Serving, log: Log, horizon: float
+    replica: Replica, requests: Requests, serving: Serving, log: Log, horizon: float, begins: bool
 ) -> int:
     """Run until a moment, or until something is needed; says why it stopped.
 
@@ -92,6 +92,7 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
         serving: how.
         log: receives rows.
         horizon: steps that end by then are committed, and no step begins after it [s].
+        begins: whether a step may begin right then; otherwise requests can still be sent to come at that moment.
     """
     count, time = replica.number, replica.time
     while True:
@@ -107,7 +108,7 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
                     return AT_HORIZON
                 time[NOW] = replica.sent.at[count[RECEIVED]]
                 continue
-            if time[NOW] > horizon:
+            if time[NOW] > horizon or (time[NOW] == horizon and not begins):
                 return AT_HORIZON
             count[BLOCKS_MOVED] = 0
             if serving.limits.decode_only:
@@ -155,7 +156,7 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
             if time[STEP_END] > horizon:
                 return AT_HORIZON
             if count[DECODES] > 0:
-                if serving.rule == TREE_RULE:
+                if serving.rule == TREE_RULE or serving.rule == TEXT_RULE:
                     return VERIFY
                 verify_chains(replica, requests, serving.rows, serving.rule)
             count[PHASE] = VERIFIED

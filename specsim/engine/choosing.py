@@ -5,7 +5,8 @@ from __future__ import annotations
 from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step
 from specsim.drafting.chain_rows import ChainRows, drawn
 from specsim.drafting.passes import DrafterForm
-from specsim.engine.chains import verify_chains
+from specsim.drafting.variation import rung_of
+from specsim.engine.chains import overlap_of, verify_chains
 from specsim.engine.limits import Limits
 from specsim.engine.state import (
     CHUNKS,
@@ -18,7 +19,7 @@ from specsim.engine.state import (
 )
 from specsim.engine.work import fill_work
 from specsim.kernels import kernel
-from specsim.luck import LANE_DRAFT
+from specsim.luck import LANE_DRAFT, LANE_RUNG
 from specsim.policies.choice import choose_by_goodput, choose_by_table, next_length, remember
 from specsim.policies.form import CONFIDENCE, GOODPUT, ORACLE, PER_REQUEST, PolicyForm
 
@@ -78,14 +79,18 @@ def _list_decodes(replica: Replica, requests: Requests, num_draft: int) -> int:
 @kernel
 def _draft_while_confident(replica: Replica, requests: Requests, rows: ChainRows, policy: PolicyForm) -> None:
     """Each request drafts on while the drafter gave the token that it drew enough probability; that token stays."""
-    wanted, slots, decodes = replica.seats.wanted, requests.slot, replica.seats.decodes
+    wanted, slots, decodes, variation = replica.seats.wanted, requests.slot, replica.seats.decodes, rows.variation
     for b in range(replica.number[DECODES]):
         request = decodes[b]
         slot, place = slots[request], requests.emitted[request] - replica.seats.first_position[slots[request]]
         num_draft = 0
         while num_draft < policy.longest:
-            row = requests.domain[request] * rows.longest + num_draft
-            if replica.by_round.shape[2] > 0:
+            chosen = variation.first[requests.domain[request]]
+            if variation.varies[requests.domain[request]]:
+                overlap = overlap_of(replica, requests, rows, request, policy.longest, num_draft)
+                chosen += rung_of(overlap, replica.traits[slot, LANE_RUNG, 0, place + num_draft])
+            row = chosen * rows.longest + num_draft
+            if replica.by_round.shape[2] > 0 and not rows.greedy[requests.domain[request]]:
                 luck = replica.by_round[slot, LANE_DRAFT, num_draft, place]
             else:
                 luck = replica.lanes[slot, LANE_DRAFT, 0, place + num_draft]

@@ -18,13 +18,24 @@ from specsim.verification.arrays import Bools, Float64s, Floats, Int64s
 from specsim.verification.core import reason_for_numpy
 from specsim.verification.into import verify_rows_into
 
-Advance = Callable[[Replica, Requests, Serving, Log, float], int]
+Advance = Callable[[Replica, Requests, Serving, Log, float, bool], int]
 
 
 @cache
 def advance_function() -> Advance:
     """The function that advances replicas."""
     return advance if reason_for_numpy() else _compiled()
+
+
+def settled(function: Advance, *arguments: Any) -> Advance:
+    """The same function for arguments of these types alone: compiled code that need not ask for them at each call."""
+    if function is advance:
+        return function
+    from numba import typeof
+
+    compiled: Any = function
+    form: Advance = compiled.compile(tuple(map(typeof, arguments)))
+    return form
 
 
 def _compiled() -> Advance:
@@ -45,11 +56,13 @@ def _compiled() -> Advance:
     sources = {inspect.getfile(function) for function in (*KERNELS, rules.verify_rows)}
     digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sorted(sources))).hexdigest()
 
-    def advance_compiled(replica: Replica, requests: Requests, serving: Serving, log: Log, horizon: float) -> int:
+    def advance_compiled(
+        replica: Replica, requests: Requests, serving: Serving, log: Log, horizon: float, begins: bool
+    ) -> int:
         # numba keeps what it compiled for as long as this file and this constant stay the same
         if len(digest) == 0:
             return -1
-        return advance(replica, requests, serving, log, horizon)
+        return advance(replica, requests, serving, log, horizon, begins)
 
     return forms.kept(advance_compiled)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specsim.engine.state import WAITING, Replica, Requests
+from specsim.engine.state import WAITING, WAITING_TOKENS, Replica, Requests
 from specsim.kernels import kernel
 
 
@@ -17,6 +17,7 @@ def join(replica: Replica, requests: Requests, request: int) -> None:
         requests.behind[replica.lines.last[line]] = request
     replica.lines.last[line] = request
     replica.number[WAITING] += 1
+    replica.number[WAITING_TOKENS] += requests.prompt_tokens[request] + requests.emitted[request]
 
 
 @kernel
@@ -28,6 +29,7 @@ def rejoin(replica: Replica, requests: Requests, request: int) -> None:
         replica.lines.last[line] = request
     replica.lines.first[line] = request
     replica.number[WAITING] += 1
+    replica.number[WAITING_TOKENS] += requests.prompt_tokens[request] + requests.emitted[request]
 
 
 @kernel
@@ -47,3 +49,4 @@ def leave(replica: Replica, requests: Requests, request: int) -> None:
     if replica.lines.first[line] < 0:
         replica.lines.last[line] = -1
     replica.number[WAITING] -= 1
+    replica.number[WAITING_TOKENS] -= requests.prompt_tokens[request] + requests.emitted[request]

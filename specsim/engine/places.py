@@ -20,7 +20,7 @@ from specsim.engine.state import (
     Words,
 )
 from specsim.kernels import kernel
-from specsim.luck import BY_POSITION, BY_ROUND, draw_luck
+from specsim.luck import BY_POSITION, BY_REQUEST, BY_ROUND, BY_TRAIT, draw_luck
 
 
 @kernel
@@ -89,6 +89,10 @@ def look_ahead(replica: Replica, requests: Requests, key: Words, request: int) -
     draw_luck(replica.lanes[slot], key, request, position, BY_POSITION)
     if replica.by_round.shape[2] > 0:
         draw_luck(replica.by_round[slot], key, request, position, BY_ROUND)
+    if replica.traits.shape[2] > 0:
+        draw_luck(replica.traits[slot], key, request, position, BY_TRAIT)
+        draw_luck(replica.scratch.own, key, request, 0, BY_REQUEST)
+        replica.seats.own_luck[slot] = replica.scratch.own[0, 0, 0]
 
 
 @kernel

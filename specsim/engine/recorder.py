@@ -48,14 +48,13 @@ class Recorder:
         self._num_steps += steps
         replica.number[STEPS] = replica.number[ROUNDS] = 0
 
-    def records(self, requests: Requests, num_nodes: Ints) -> RunRecords:
+    def records(self, served: RequestRecords, num_nodes: Ints) -> RunRecords:
         """Everything recorded; nothing can be taken afterwards.
 
         Args:
-            requests: of the run.
+            served: the requests of the run.
             num_nodes: draft tokens of a draft for 0, 1, .. D positions.
         """
-        served = _request_records(requests, self._log.accepted)
         used = self._used.all() if self._counts_use else None
         start, end = self._spans.all().T
         decodes, prompt, draft, running, waiting, kv, context, emitted = self._counts.all().T
@@ -87,7 +86,8 @@ class Recorder:
         )
 
 
-def _request_records(requests: Requests, accepted: Int32s) -> RequestRecords:
+def request_records(requests: Requests, accepted: Int32s) -> RequestRecords:
+    """What became of the requests, and what was accepted of their drafts."""
     return RequestRecords(
         arrival=requests.arrival.copy(),
         admitted=requests.admitted.copy(),

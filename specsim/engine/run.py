@@ -6,38 +6,49 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.passes import most_passes
 from specsim.drafting.shape import chain
+from specsim.drafting.text_models import TextModels
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY
 from specsim.engine.cache import new_cache
-from specsim.engine.compiled import advance_function
+from specsim.engine.compiled import advance_function, settled
 from specsim.engine.line import foremost
 from specsim.engine.log import new_log
-from specsim.engine.recorder import Recorder
+from specsim.engine.recorder import Recorder, request_records
 from specsim.engine.setup import Setup, cost_form, serving_of
 from specsim.engine.state import (
+    BLOCKS_IN_USE,
     CHOSEN,
+    FINISHED,
+    IN_FLIGHT,
     LOOKUPS,
+    NOW,
     PASSES,
     PHASE,
     PRICED,
+    RECEIVED,
     RUNNING,
     SENT,
+    STEP_END,
     VERIFIED,
     WAITING,
+    WAITING_TOKENS,
     Floats,
+    Requests,
     new_replica,
     new_requests,
 )
+from specsim.engine.texts import new_texts, verify_texts
 from specsim.engine.trees import verify_trees
 from specsim.forward import Pass
 from specsim.policies.form import first_memory
 from specsim.policies.observation import Observation
-from specsim.records import RunRecords
+from specsim.records import RequestRecords, RunRecords
 from specsim.schema.policy import StaticPolicy
 from specsim.workload.lengths import Lengths
 
@@ -97,6 +108,15 @@ class _Second:
         return StepTime(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
+def requests_of(setup: Setup, lengths: Lengths) -> Requests:
+    """The requests of a run, not sent yet."""
+    zeros = np.zeros(len(lengths.prompt), np.int64)
+    priority = zeros if lengths.priority is None else lengths.priority
+    many = bool(setup.domains) or isinstance(setup.source, TextModels)
+    domain = lengths.domain if many and lengths.domain is not None else zeros
+    return new_requests(lengths.prompt, lengths.output, priority, domain)
+
+
 class Server:
     """A replica with what it needs from outside of compiled code.
 
@@ -104,29 +124,29 @@ class Server:
         setup: how it serves.
         lengths: of the requests.
         think: as in ``Serving``.
+        requests: those of the run where several replicas serve them; each is at one of them at a time.
     """
 
-    def __init__(self, setup: Setup, lengths: Lengths, think: Floats) -> None:
+    def __init__(self, setup: Setup, lengths: Lengths, think: Floats, requests: Requests | None = None) -> None:
         number, shape = len(lengths.prompt), setup.shape
         num_slots = min(setup.max_num_seqs, number)
-        zeros = np.zeros(number, np.int64)
-        priority = zeros if lengths.priority is None else lengths.priority
-        domain = lengths.domain if setup.domains and lengths.domain is not None else zeros
-        self.requests = new_requests(lengths.prompt, lengths.output, priority, domain)
+        self.requests = requests_of(setup, lengths) if requests is None else requests
         rows = min(setup.max_num_batched_tokens, 8192)
         self._setup, self._serving = setup, serving_of(setup, lengths, think, rows)
+        self._number_recordings(lengths)
         positions = min(int(lengths.output.max()), POSITIONS_AHEAD) + shape.num_levels
         by_round = shape.num_levels if setup.rule == "block" else 0
         self.replica = new_replica(
             number,
             num_slots,
-            num_priorities=1 + int(priority.max()),
+            num_priorities=1 + int(self.requests.priority.max()),
             num_passes=1 + most_passes(self._serving.drafter, shape.num_levels),
             num_positions=positions,
             columns=(max(shape.width, 1), by_round),
             longest=shape.num_levels,
             memory=np.zeros(1) if callable(setup.policy) else first_memory(setup.policy),
             cache=new_cache(self._serving.limits.segments.num_nodes + number if setup.prefix_caching else 0),
+            traits=bool(self._serving.rows.variation.varies.any()),
         )
         rounds = max(LOG_ROUNDS, num_slots)
         self._log = new_log(LOG_STEPS, rounds, shape.num_levels, number, keep_rounds=setup.keep_rounds)
@@ -134,7 +154,19 @@ class Server:
             self._log, setup.block_size, counts_use=not self._serving.prices_outside, folder=setup.spill
         )
         self._policy_state = None
-        self._advance = advance_function()
+        self._texts = new_texts(number)
+        changes = self.replica, self.requests, self._serving, self._log
+        self._advance = settled(advance_function(), *changes, math.inf, True)
+
+    def _number_recordings(self, lengths: Lengths) -> None:
+        """From the place in a domain's own recording to that among those of all domains."""
+        number = self._serving.rows.variation.num_recorded
+        if not number.any() or lengths.recording is None:
+            self.requests.recording[:] = -1
+            return
+        first, domain = np.cumsum(number) - number, self.requests.domain
+        replayed = number[domain] > 0
+        self.requests.recording[:] = np.where(replayed, lengths.recording + first[domain], -1)
 
     def send(self, arrivals: Floats) -> None:
         """Add requests to those that are known to come, at these times [s], ascending."""
@@ -142,17 +174,78 @@ class Server:
         self.replica.sent.at[sent : sent + len(arrivals)] = arrivals
         self.replica.number[SENT] += len(arrivals)
 
+    def accept(self, request: int, at: float) -> None:
+        """Let one of the requests come at a moment [s], not before those that are known to come."""
+        place = self.replica.number[SENT]
+        self.replica.sent[place] = at, request
+        self.replica.number[SENT] += 1
+
+    @property
+    def next_moment(self) -> float:
+        """When something happens next: a step ends, or one begins [s]; infinite where nobody is known to come."""
+        count, time = self.replica.number, self.replica.time
+        if count[PHASE] == IN_FLIGHT:
+            return float(time[STEP_END])
+        if count[RUNNING] + count[WAITING] > 0:
+            return float(time[NOW])
+        if count[RECEIVED] == count[SENT]:
+            return math.inf
+        return max(float(self.replica.sent.at[count[RECEIVED]]), float(time[NOW]))
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether a step runs."""
+        return bool(self.replica.number[PHASE] == IN_FLIGHT)
+
+    @property
+    def finished(self) -> list[int]:
+        """Requests that the last step finished."""
+        finished: list[int] = self.replica.seats.finished[: self.replica.number[FINISHED]].tolist()
+        return finished
+
+    @property
+    def num_requests(self) -> int:
+        """Requests in service, waiting or known to come."""
+        count = self.replica.number
+        return int(count[RUNNING] + count[WAITING] + count[SENT] - count[RECEIVED])
+
+    @property
+    def kv_share(self) -> float:
+        """KV tokens held, and those of requests that wait or are known to come, over the size of the pool."""
+        count, requests = self.replica.number, self.requests
+        coming = self.replica.sent.request[count[RECEIVED] : count[SENT]]
+        needed = count[WAITING_TOKENS] + (requests.prompt_tokens[coming] + requests.emitted[coming]).sum()
+        return float((count[BLOCKS_IN_USE] * self._setup.block_size + needed) / self._setup.kv_tokens)
+
     def finish(self) -> RunRecords:
+        """Run until nothing is left to do."""
+        self.drain()
+        return self.records(request_records(self.requests, self._log.accepted))
+
+    def drain(self) -> None:
         """Run until nothing is left to do."""
         while self.run(math.inf) != IDLE:
             pass
-        self._recorder.take(self.replica)
-        return self._recorder.records(self.requests, self._setup.shape.num_nodes)
 
-    def run(self, horizon: float) -> int:
-        """Run until a moment, or until a log is full; says why it stopped."""
+    @property
+    def accepted(self) -> NDArray[np.int32]:
+        """Verifies of drafts here, by request and tokens accepted [N, longest draft + 1]."""
+        return self._log.accepted
+
+    def records(self, served: RequestRecords) -> RunRecords:
+        """What it did, beside what became of the requests."""
+        self._recorder.take(self.replica)
+        return self._recorder.records(served, self._setup.shape.num_nodes)
+
+    def run(self, horizon: float, *, begins: bool = True) -> int:
+        """Run until a moment, or until a log is full; says why it stopped.
+
+        Args:
+            horizon: the moment [s].
+            begins: whether a step may begin at that very moment.
+        """
         while True:
-            why = self._advance(self.replica, self.requests, self._serving, self._log, horizon)
+            why = self._advance(self.replica, self.requests, self._serving, self._log, horizon, begins)
             if why == CHOOSE:
                 self._choose()
             elif why == PRICE:
@@ -188,8 +281,11 @@ class Server:
 
     def _verify(self) -> None:
         source = self._setup.source
-        assert isinstance(source, TreeAcceptance)
-        verify_trees(self.replica, self.requests, source, self._setup.shape)
+        if isinstance(source, TextModels):
+            verify_texts(self.replica, self.requests, source, self._texts, self._serving.key)
+        else:
+            assert isinstance(source, TreeAcceptance)
+            verify_trees(self.replica, self.requests, source, self._setup.shape)
         self.replica.number[PHASE] = VERIFIED
 
     def _lengthen(self) -> None:

@@ -15,9 +15,11 @@ from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.chain_rows import joined
 from specsim.drafting.passes import drafter_form
 from specsim.drafting.shape import DraftShape
+from specsim.drafting.stated import ChainSource
+from specsim.drafting.text_models import TextModels
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import Serving
-from specsim.engine.chains import BLOCK_RULE, GREEDY_RULE, TOKEN_RULE, TREE_RULE
+from specsim.engine.chains import BLOCK_RULE, GREEDY_RULE, TEXT_RULE, TOKEN_RULE, TREE_RULE
 from specsim.engine.limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, Limits
 from specsim.engine.segments import no_segments, segments_of
 from specsim.engine.state import Floats, Ints
@@ -30,7 +32,7 @@ from specsim.workload.lengths import Lengths
 
 PolicyFunction = Callable[[Observation, Any], tuple[Ints, Any]]
 ADMISSIONS = {"first_chunk": FOR_CHUNK, "context": FOR_CONTEXT, "whole_request": FOR_ALL}
-RULES = {"token": TOKEN_RULE, "block": BLOCK_RULE, "greedy": GREEDY_RULE, "tree": TREE_RULE}
+RULES = {"token": TOKEN_RULE, "block": BLOCK_RULE, "greedy": GREEDY_RULE, "tree": TREE_RULE, "text": TEXT_RULE}
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Setup:
         shape: the largest draft that the policy can ask for.
         source: proposes drafts and scores them.
         domains: likewise, of requests of domain 1, 2, ..; chains only.
-        rule: which verifier runs.
+        rule: which verifier runs; text is the token rule, or the greedy one, on chains that language models make.
         seed, replication: name the run's luck.
         admission: what blocks must be free for to admit a request, see ``engine.limits``.
         host_tokens: KV tokens that the host has room for; without, whoever loses their place computes anew.
@@ -71,11 +73,11 @@ class Setup:
     drafter: ModelDrafter | None
     policy: Policy | PolicyFunction
     shape: DraftShape
-    source: PositionAcceptance | TreeAcceptance
-    rule: Literal["token", "block", "greedy", "tree"]
+    source: ChainSource | TreeAcceptance | TextModels
+    rule: Literal["token", "block", "greedy", "tree", "text"]
     seed: int
     replication: int
-    domains: tuple[PositionAcceptance, ...] = ()
+    domains: tuple[ChainSource, ...] = ()
     block_size: int = 16
     hands_on_all: bool = False
     share_at_least: Floats | None = None
@@ -106,14 +108,15 @@ def serving_of(setup: Setup, lengths: Lengths, think: Floats, rows: int) -> Serv
         policy = policy_form(stated, setup.max_num_seqs)._replace(kind=OUTSIDE)
     else:
         policy = policy_form(setup.policy, setup.max_num_seqs)
-    source = setup.source if isinstance(setup.source, PositionAcceptance) else NO_CHAINS
+    source = NO_CHAINS if isinstance(setup.source, TreeAcceptance | TextModels) else setup.source
+    tables, key = joined([part.rows for part in (source, *setup.domains)]), luck_key(setup.seed, setup.replication)
     return Serving(
         limits=_limits(setup, lengths),
         drafter=drafter_form(setup.drafter, setup.shape, hands_on_all=setup.hands_on_all),
-        rows=joined([part.rows for part in (source, *setup.domains)]),
+        rows=tables._replace(variation=tables.variation._replace(key=key)),
         rule=RULES[setup.rule],
         costs=cost_form(setup.cost, rows),
-        key=luck_key(setup.seed, setup.replication),
+        key=key,
         policy=policy,
         prices_outside=not isinstance(setup.cost, StepCost),
         think=think,

@@ -29,7 +29,8 @@ PHASE, DECODES, CHUNKS, PASSES, LOOKUPS, FINISHED = 6, 7, 8, 9, 10, 11  # of the
 STEPS, ROUNDS = 12, 13  # rows in the log
 BLOCKS_UNUSED = 14  # cached, and of nobody in service
 BLOCKS_ON_HOST, BLOCKS_MOVED = 15, 16  # swapped out; to or from the host in this step
-NUM_COUNTS = 17
+WAITING_TOKENS = 17  # that those who wait have, prompt and output
+NUM_COUNTS = 18
 """Places in ``Replica.number``."""
 
 BETWEEN, CHOSEN, SCHEDULED, PRICED, IN_FLIGHT, VERIFIED = range(6)
@@ -44,6 +45,7 @@ class Requests(np.recarray[Any, Any]):
         prompt_tokens, output_tokens: lengths.
         priority: classes from 0, the first to be served.
         domain: whose acceptance they have, from 0.
+        recording: which recorded request's acceptance is replayed; -1 for none.
         arrival, admitted, first_token, finish: times; admitted is the first time [s].
         last_token: when it last received tokens [s].
         emitted: output tokens so far.
@@ -63,6 +65,7 @@ class Requests(np.recarray[Any, Any]):
     output_tokens: Ints
     priority: Ints
     domain: Ints
+    recording: Ints
     arrival: Floats
     admitted: Floats
     first_token: Floats
@@ -89,6 +92,7 @@ class Seats(np.recarray[Any, Any]):
         free_slots: slots that nobody has.
         wanted: for how many positions a slot's request is to draft.
         first_position: output position of the first uniforms that a slot has.
+        own_luck: of a slot's request, the uniform that says what it is like.
         decodes, num_draft: of the step, requests that verify and for how many positions they draft.
         num_out, last_is_new: what the verifier gave them.
         chunks, chunk_tokens: of the step, requests that compute prompt tokens and how many.
@@ -99,6 +103,7 @@ class Seats(np.recarray[Any, Any]):
     free_slots: Ints
     wanted: Ints
     first_position: Ints
+    own_luck: Floats
     decodes: Ints
     num_draft: Ints
     num_out: Ints
@@ -149,6 +154,7 @@ class Scratch(NamedTuple):
         draft, q_row, accept: as the verifier takes them [S, K].
         p_row, out: likewise [S, K+1].
         final, greedy: likewise [S].
+        own: uniforms of a request's own [NUM_LANES, 1, 1].
     """
 
     context: Ints
@@ -164,6 +170,7 @@ class Scratch(NamedTuple):
     out: Ints
     final: Floats
     greedy: Bools
+    own: Floats
 
 
 def new_scratch(num_slots: int, longest: int) -> Scratch:
@@ -181,7 +188,8 @@ def new_scratch(num_slots: int, longest: int) -> Scratch:
         p_row=np.zeros((num_slots, longest + 1), np.int64),
         out=np.zeros((num_slots, longest + 1), np.int64),
         final=np.zeros(num_slots),
-        greedy=np.ones(num_slots, np.bool_),
+        greedy=np.zeros(num_slots, np.bool_),
+        own=np.zeros((NUM_LANES, 1, 1)),
     )
 
 
@@ -201,6 +209,7 @@ class Replica(NamedTuple):
         memory: what the policy remembers, see ``policies.form``.
         lanes: uniforms of the requests in service [S, NUM_LANES, columns, positions].
         by_round: likewise, by the start of a round; no columns unless the rule needs them.
+        traits: likewise, what the text at an output position is like; no columns unless acceptance varies.
         scratch: room for what a step works out.
     """
 
@@ -216,6 +225,7 @@ class Replica(NamedTuple):
     memory: Floats
     lanes: Floats
     by_round: Floats
+    traits: Floats
     scratch: Scratch
 
 
@@ -226,7 +236,7 @@ def new_requests(prompt_tokens: Ints, output_tokens: Ints, priority: Ints, domai
     requests.priority[:], requests.domain[:] = priority, domain
     for name in ("arrival", "admitted", "first_token", "finish", "last_token"):
         requests[name] = np.nan
-    requests.slot[:], requests.behind[:], requests.catch_up[:] = -1, -1, 1
+    requests.slot[:], requests.behind[:], requests.recording[:], requests.catch_up[:] = -1, -1, -1, 1
     return requests
 
 
@@ -240,6 +250,8 @@ def new_replica(
     longest: int,
     memory: Floats,
     cache: Cache,
+    *,
+    traits: bool = False,
 ) -> Replica:
     """An idle replica at time 0 with room for so many requests.
 
@@ -253,6 +265,7 @@ def new_replica(
         longest: the longest draft.
         memory: what its policy remembers at first.
         cache: an empty one.
+        traits: whether acceptance varies with what the text is like.
     """
     number, seats = np.zeros(NUM_COUNTS, np.int64), _records(Seats, num_slots)
     number[FREE_SLOTS], seats.free_slots[:] = num_slots, np.arange(num_slots)[::-1]
@@ -271,6 +284,7 @@ def new_replica(
         memory=memory,
         lanes=np.zeros((num_slots, NUM_LANES, columns[0], num_positions)),
         by_round=np.zeros((num_slots, NUM_LANES, columns[1], num_positions)),
+        traits=np.zeros((num_slots, NUM_LANES, int(traits), num_positions)),
         scratch=new_scratch(num_slots, longest),
     )
 

@@ -12,6 +12,8 @@ from specsim.figures.labels import EndLabel, label_ends
 from specsim.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, STYLE, VERMILLION, new_figure
 
 COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, INK, GREY)
+LETTER = 0.0072
+"""Widths of the figure that a letter of a line's name takes."""
 WIDE = 8.0
 """From that ratio of the largest value to the smallest on, the axis is logarithmic."""
 
@@ -32,7 +34,8 @@ def sweep_figure(points: pd.DataFrame, *, title: str, subtitle: str, across: str
     with mpl.rc_context(STYLE):
         figure = new_figure(1200, 700)
         axes = figure.subplots()
-        figure.subplots_adjust(left=0.075, right=0.84, top=0.84, bottom=0.11)
+        longest = max(map(len, points["line"]))
+        figure.subplots_adjust(left=0.075, right=min(0.92, 0.94 - LETTER * longest), top=0.84, bottom=0.11)
         figure.text(0.02, 0.95, title.replace("$", r"\$"), fontsize=14, weight="bold", va="center")
         figure.text(0.02, 0.905, subtitle.replace("$", r"\$"), fontsize=11, color=GREY, va="center")
         drawn = points.assign(x=[places.index(x) for x in points["x"]]) if named else points

@@ -19,8 +19,8 @@ from specsim.records import PARTS, Floats, Ints, RequestRecords, RunRecords, Ste
 
 MOST_EVENTS = 200_000
 """Events of a trace, names of rows left out: some 35 MB."""
-ENGINE, REQUESTS = 1, 2  # processes
-COUNTERS, PHASES = 3, 3  # events for each change of the counters, and at most for each request
+ENGINE = 1  # process of the first replica; others follow it, and the requests come last
+COUNTERS, PHASES, MOVES = 3, 3, 2  # events for each change of the counters, for each request, and if its cache moves
 
 Event = dict[str, Any]
 
@@ -31,7 +31,7 @@ def write_trace(path: Path, run: RunRecords, name: str, most: int = MOST_EVENTS)
     Args:
         path: of the file.
         run: at least one step.
-        name: of the server, as the viewer shows it.
+        name: of the server, as the viewer shows it; of a fleet, its replicas are numbered.
         most: events after which the trace ends; see ``covers``.
     """
     with path.open("w", encoding="utf-8") as file:
@@ -45,8 +45,10 @@ def covers(run: RunRecords, most: int = MOST_EVENTS) -> tuple[float, bool]:
     """Up to when a trace of so many events shows what begins [s], and whether that is the whole run."""
     requests, steps = run.requests, run.steps
     begins = np.concatenate([steps.start, requests.arrival])
-    of_steps = 1 + COUNTERS + COUNTERS * _rests_after(steps)
-    events = np.concatenate([of_steps, np.full(len(requests.arrival), PHASES)])
+    of_steps = np.zeros(len(steps.start), np.int64)
+    for own in _by_replica(steps):
+        of_steps[own] = 1 + COUNTERS + COUNTERS * _rests_after(steps, own)
+    events = np.concatenate([of_steps, np.full(len(requests.arrival), _phases(requests))])
     order = np.argsort(begins, kind="stable")
     fit = int(np.searchsorted(np.cumsum(events[order]), most, "right"))
     if fit == len(order):
@@ -58,16 +60,28 @@ def trace_events(run: RunRecords, name: str, most: int = MOST_EVENTS) -> Iterato
     """The events of a run: names, steps with their counters, and requests."""
     until, whole = covers(run, most)
     horizon = np.inf if whole else until
-    yield from _names(ENGINE, "process", name)
-    yield from _names(ENGINE, "thread", "steps", 1)
-    yield from _step_events(run.steps, horizon)
-    yield from _names(REQUESTS, "process", "requests")
-    yield from _request_events(run.requests, horizon, has_prompts=bool(run.steps.num_prompt_tokens.any()))
+    replicas = _by_replica(run.steps)
+    for replica, own in enumerate(replicas):
+        process = ENGINE + replica
+        yield from _names(process, "process", name if run.steps.replica is None else f"{name}, replica {replica}")
+        yield from _names(process, "thread", "steps", 1)
+        yield from _step_events(run.steps, own, process, horizon)
+    process = ENGINE + len(replicas)
+    yield from _names(process, "process", "requests")
+    yield from _request_events(run.requests, process, horizon, has_prompts=bool(run.steps.num_prompt_tokens.any()))
 
 
-def _step_events(steps: StepRecords, horizon: float) -> Iterator[Event]:
-    start, end, rests = _nanoseconds(steps.start), _nanoseconds(steps.end), _rests_after(steps)
-    for i in range(int(np.searchsorted(steps.start, horizon, "left"))):
+def _by_replica(steps: StepRecords) -> list[Ints]:
+    """Which steps each replica took, in order."""
+    if steps.replica is None:
+        return [np.arange(len(steps.start))]
+    return [np.flatnonzero(steps.replica == replica) for replica in range(int(steps.replica.max()) + 1)]
+
+
+def _step_events(steps: StepRecords, own: Ints, process: int, horizon: float) -> Iterator[Event]:
+    start, end = _nanoseconds(steps.start), _nanoseconds(steps.end)
+    begun = int(np.searchsorted(steps.start[own], horizon, "left"))
+    for i, rests in zip(own[:begun].tolist(), _rests_after(steps, own)[:begun].tolist(), strict=True):
         decodes, prompt_tokens = int(steps.num_decodes[i]), int(steps.num_prompt_tokens[i])
         held: Event = {
             "decodes": decodes,
@@ -78,36 +92,45 @@ def _step_events(steps: StepRecords, horizon: float) -> Iterator[Event]:
         }
         parts = {f"{part} [ms]": round(1e3 * float(steps.parts[i, j]), 6) for j, part in enumerate(PARTS)}
         kind = "decode" if not prompt_tokens else "decode + prompt" if decodes else "prompt"
-        yield _complete(ENGINE, 1, kind, int(start[i]), int(end[i]), held | parts)
+        yield _complete(process, 1, kind, int(start[i]), int(end[i]), held | parts)
         counts = int(steps.num_running[i]), int(steps.num_waiting[i]), int(steps.kv_tokens[i])
-        yield from _counters(int(start[i]), *counts)
-        if rests[i]:
-            yield from _counters(int(end[i]), 0, 0, 0)
+        yield from _counters(process, int(start[i]), *counts)
+        if rests:
+            yield from _counters(process, int(end[i]), 0, 0, 0)
 
 
-def _rests_after(steps: StepRecords) -> NDArray[np.bool_]:
-    """Whether nobody is there when a step has ended."""
-    return np.append(steps.start[1:] > steps.end[:-1], True)
+def _rests_after(steps: StepRecords, own: Ints) -> NDArray[np.bool_]:
+    """Whether nobody is there when each of a replica's steps has ended."""
+    return np.append(steps.start[own[1:]] > steps.end[own[:-1]], True)[: len(own)]
 
 
-def _counters(at: int, running: int, waiting: int, kv_tokens: int) -> Iterator[Event]:
+def _counters(process: int, at: int, running: int, waiting: int, kv_tokens: int) -> Iterator[Event]:
     for name, what, value in (
         ("batch", "requests", running),
         ("waiting", "requests", waiting),
         ("KV cache", "tokens", kv_tokens),
     ):
-        yield {"ph": "C", "name": name, "pid": ENGINE, "tid": 0, "ts": at / 1e3, "args": {what: value}}
+        yield {"ph": "C", "name": name, "pid": process, "tid": 0, "ts": at / 1e3, "args": {what: value}}
 
 
-def _request_events(requests: RequestRecords, horizon: float, *, has_prompts: bool) -> Iterator[Event]:
+def _phases(requests: RequestRecords) -> int:
+    """The most events for a request."""
+    return PHASES if requests.transferred is None else PHASES + MOVES
+
+
+def _request_events(requests: RequestRecords, process: int, horizon: float, *, has_prompts: bool) -> Iterator[Event]:
     """Phases of requests; where prompts are in the cache already, decoding begins at once."""
-    names = ("queued", "prefill", "decode")
+    names: tuple[str, ...] = ("queued", "prefill", "decode")
     decodes_from = requests.first_token if has_prompts else requests.admitted
-    times = _nanoseconds(np.array([requests.arrival, requests.admitted, decodes_from, requests.finish]))
+    moments = [requests.arrival, requests.admitted, decodes_from]
+    if requests.transferred is not None and requests.resumed is not None:
+        names = ("queued", "prefill", "KV transfer", "queued to decode", "decode")
+        moments += [np.fmax(moved, decodes_from) for moved in (requests.transferred, requests.resumed)]
+    times = _nanoseconds(np.array([*moments, requests.finish]))
     shown = np.flatnonzero(requests.arrival < horizon)
-    rows = pack(times[0, shown], times[3, shown])
+    rows = pack(times[0, shown], times[-1, shown])
     for row in range(int(rows.max(initial=-1)) + 1):
-        yield from _names(REQUESTS, "thread", f"request row {row}", row + 1)
+        yield from _names(process, "thread", f"request row {row}", row + 1)
     for i, row in zip(shown.tolist(), rows.tolist(), strict=True):
         about: Event = {
             "request": i,
@@ -115,9 +138,12 @@ def _request_events(requests: RequestRecords, horizon: float, *, has_prompts: bo
             "output tokens": int(requests.output_tokens[i]),
             "preemptions": int(requests.preemptions[i]),
         }
+        for what, replica in (("replica", requests.replica), ("prefill replica", requests.prefill_replica)):
+            if replica is not None:
+                about[what] = int(replica[i])
         for name, begins, ends in zip(names, times[:-1, i].tolist(), times[1:, i].tolist(), strict=True):
             if ends > begins:
-                yield _complete(REQUESTS, row + 1, name, begins, ends, about)
+                yield _complete(process, row + 1, name, begins, ends, about)
 
 
 def pack(begins: Ints, ends: Ints) -> Ints:

@@ -20,7 +20,7 @@ from specsim.planner.compare import LoadResult, simulate_load
 from specsim.planner.load_metrics import METRICS, THROUGHPUT, Metric
 from specsim.provenance import code_version
 from specsim.schema.load import Inputs
-from specsim.schema.portable import places_of, portable_inputs, portable_text
+from specsim.schema.portable import Places, places_of, portable_inputs, portable_text
 from specsim.schema.workload import ClosedLoop
 
 Floats = NDArray[np.float64]
@@ -31,13 +31,13 @@ class Task(NamedTuple):
     """What travels to a worker.
 
     Attributes:
-        text: everything the cell is a function of but code and tables of lengths.
-        places: where those tables are.
+        text: everything the cell is a function of but code; of large files the content's hash.
+        places: where those files are.
         code: that the result is to come from.
     """
 
     text: str
-    places: dict[str, str]
+    places: Places
     code: str
 
     @property

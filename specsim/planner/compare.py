@@ -11,18 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
-from specsim.analysis.invariants import violations
+from specsim.analysis.invariants import violations_of_all
 from specsim.analysis.latencies import LatencyLimits, latency_growth
 from specsim.analysis.metrics import reach
 from specsim.analysis.steady import sent_within, steady_window
 from specsim.costs.extrapolation import Extrapolation
 from specsim.errors import BrokenRunError
+from specsim.fleets import simulation_of
 from specsim.forward import Reach, farthest
 from specsim.planner.load_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric, Server, class_rows, load_row
 from specsim.planner.points import Progress
 from specsim.records import RunRecords
 from specsim.schema.load import Inputs
-from specsim.simulation import BLOCK_SIZE, Simulation
+from specsim.schema.scenario import Scenario
+from specsim.schema.workload import Replay
+from specsim.simulation import Simulation
 
 Floats = NDArray[np.float64]
 Folders = Callable[[int, int], Path | None]
@@ -121,7 +124,7 @@ def simulate_load(
         BrokenRunError: when ``check`` finds a mistake of the engine.
         KeyboardInterrupt: before a replication was finished.
     """
-    scenario, simulation = inputs.scenario, Simulation(inputs)
+    scenario, simulation = inputs.scenario, simulation_of(inputs)
     number = simulation.num_requests
     drafted = scenario.speculation.policy.num_draft_tokens
     arms, replications = tuple(dict.fromkeys((0, drafted))), scenario.run.replications
@@ -134,6 +137,10 @@ def simulate_load(
         try:
             runs = {}
             for k in arms:
+                if k == 0 and found and _repeats(scenario):
+                    runs[0] = found[0][0]
+                    progress(1 / (len(arms) * replications))
+                    continue
                 run = simulation.run(
                     scenario.workload.load,
                     num_draft_tokens=k,
@@ -144,7 +151,7 @@ def simulate_load(
                     spill=folders(k, replication),
                 )
                 if check:
-                    _check(run, simulation.memory(k > 0).kv_tokens, k, replication)
+                    _check(run, simulation.kv_pools(k), k, replication)
                 records.setdefault(k, run)
                 runs[k] = _found(simulation, run, k)
                 progress(1 / (len(arms) * replications))
@@ -154,6 +161,12 @@ def simulate_load(
             break
         found.append(runs)
     return _result(simulation, arms, found, records)
+
+
+def _repeats(scenario: Scenario) -> bool:
+    """Whether nothing is left to chance without speculation: the same requests at the same times, on one replica."""
+    workload = scenario.workload
+    return isinstance(workload.load, Replay) and workload.shared_prefix is None and scenario.fleet is None
 
 
 def _found(simulation: Simulation, run: RunRecords, num_draft_tokens: int) -> _Found:
@@ -176,12 +189,12 @@ def _found(simulation: Simulation, run: RunRecords, num_draft_tokens: int) -> _F
 
 def _server(simulation: Simulation, num_draft_tokens: int) -> Server:
     inputs = simulation.inputs
-    slo, block = inputs.scenario.slo, inputs.engine.block_size or BLOCK_SIZE
+    slo = inputs.scenario.slo
     return Server(
         limits=LatencyLimits(*(math.inf if limit is None else limit for limit in (slo.ttft, slo.tpot, slo.e2e))),
-        kv_tokens=simulation.memory(num_draft_tokens > 0).kv_tokens // block * block,
-        bandwidth=inputs.device.memory.bandwidth,
-        num_devices=inputs.scenario.deployment.num_devices,
+        kv_tokens=np.array(simulation.kv_pools(num_draft_tokens)),
+        bandwidth=np.array(simulation.bandwidths),
+        num_devices=simulation.num_devices,
     )
 
 
@@ -216,9 +229,9 @@ def _result(
     )
 
 
-def _check(run: RunRecords, kv_tokens: int, num_draft_tokens: int, replication: int) -> None:
+def _check(run: RunRecords, kv_pools: list[int], num_draft_tokens: int, replication: int) -> None:
     """Refuse a run that breaks what must hold of all."""
-    found = violations(run, kv_tokens)
+    found = violations_of_all(run, kv_pools)
     if found:
         arm = f"with up to {num_draft_tokens} draft tokens" if num_draft_tokens else "without speculation"
         raise BrokenRunError(f"Replication {replication} {arm} breaks what must hold of every run", found)

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from specsim.analysis.crossings import Crossings, find_crossings
 from specsim.analysis.intervals import mean_interval, paired_speedup_interval
 from specsim.costs.extrapolation import Extrapolation
+from specsim.fleets import simulation_of
 from specsim.forward import farthest
 from specsim.planner.expected import LENGTH_SAMPLE, decode_step, free_verify_batch, mean_context
 from specsim.planner.notes import held_acceptance
 from specsim.planner.points import Point, PointRuns, Progress, num_requests, run_all
+from specsim.schema.acceptance import StatedAcceptance
 from specsim.schema.load import Inputs
 from specsim.simulation import Simulation
 
@@ -39,11 +41,14 @@ class CurveResult:
             for some draft lengths, batches right at their crossings.
         closed_form: closed_form_speedup by draft length at enough batches to draw its bends, as far as it applies.
         crossings: draft length → where its speedup passes 1.0.
-        free_batch: draft length → largest batch whose verify is free, see ``expected.free_verify_batch``.
+        free_batch: draft length → largest batch whose verify is free, see ``expected.free_verify_batch``; of a fleet of
+            equal replicas all together, and of none where they differ.
         notes: what the inputs leave open, in sentences.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
         missing: points of the grid that an interruption left out; there are no crossings then.
         interrupted: whether anything was left out, and be it batches nearer to a crossing.
+        in_transit: whether requests that are in flight can be neither running nor waiting, but on their way between
+            replicas.
     """
 
     batches: tuple[int, ...]
@@ -55,11 +60,12 @@ class CurveResult:
     extrapolation: Extrapolation | None = None
     missing: tuple[Point, ...] = ()
     interrupted: bool = False
+    in_transit: bool = False
 
     @property
     def running_limit(self) -> float | None:
         """Requests that run at once however many are in flight, as memory and the engine allow; None where all do."""
-        return _running_limit(self.points)
+        return None if self.in_transit else _running_limit(self.points)
 
     def best_draft_lengths(self) -> pd.Series[int]:
         """Batch of the grid → the draft length with the highest mean throughput; 0 where none pays."""
@@ -81,7 +87,7 @@ def simulate_curve(inputs: Inputs, *, jobs: int | None = None, progress: Progres
         InfeasibleError: before anything is simulated, when some request could never be served.
         KeyboardInterrupt: before any speedup was known.
     """
-    curve, simulation = inputs.scenario.curve, Simulation(inputs)
+    curve, simulation = inputs.scenario.curve, simulation_of(inputs)
     draft_lengths = inputs.scenario.compared_draft_lengths
     points = [Point(batch, k) for batch in curve.batches for k in (0, *draft_lengths)]
     for point in points:
@@ -140,11 +146,26 @@ def _result(simulation: Simulation, runs: dict[Point, PointRuns], missing: tuple
         points=points.assign(closed_form_speedup=points["closed_form_speedup"].where(points["batch"] <= largest)),
         closed_form=closed_form[closed_form["batch"] <= largest],
         crossings={} if missing else {k: _crossings(k, runs) for k in scenario.compared_draft_lengths},
-        free_batch={k: free_verify_batch(simulation, k) for k in scenario.compared_draft_lengths},
+        free_batch=_free_batches(simulation),
         notes=tuple(_notes(simulation)),
         extrapolation=simulation.extrapolation(farthest(run.reach for run in runs.values())),
         missing=missing,
+        in_transit=scenario.fleet is not None and scenario.fleet.disaggregation is not None,
     )
+
+
+def _equal_replicas(simulation: Simulation) -> int:
+    """Among how many replicas a batch is divided evenly; 0 where they differ, so that no closed form knows how."""
+    fleet = simulation.inputs.scenario.fleet
+    if fleet is None:
+        return 1
+    return fleet.num_replicas if fleet.alike else 0
+
+
+def _free_batches(simulation: Simulation) -> dict[int, int | None]:
+    replicas = _equal_replicas(simulation)
+    own = {k: free_verify_batch(simulation, k) for k in simulation.inputs.scenario.compared_draft_lengths}
+    return {k: batch and batch * replicas for k, batch in own.items()} if replicas else {}
 
 
 def _largest_closed_form_batch(simulation: Simulation, points: pd.DataFrame) -> float:
@@ -154,6 +175,8 @@ def _largest_closed_form_batch(simulation: Simulation, points: pd.DataFrame) -> 
     of that size exists.
     """
     lengths = simulation.lengths(LENGTH_SAMPLE, replication=0)
+    if _equal_replicas(simulation) == 0:
+        return 0.0
     if not simulation.inputs.scenario.workload.decode_only and lengths.prompt.mean() > lengths.output.mean():
         return 0.0
     limit = _running_limit(points)
@@ -166,7 +189,7 @@ def _notes(simulation: Simulation) -> Iterator[str]:
     acceptance = inputs.scenario.speculation.acceptance
     yield from held_acceptance(inputs.scenario.speculation, max(inputs.scenario.compared_draft_lengths))
     tree = inputs.scenario.speculation.tree
-    if tree and tree.width > 1:
+    if tree and tree.width > 1 and isinstance(acceptance, StatedAcceptance):
         yield (
             "The acceptance stated is that of a first candidate; what its siblings add follows from made-up "
             f"distributions (concentration {acceptance.concentration:g}), and real models may gain more or less."
@@ -205,7 +228,8 @@ def _closed_form(simulation: Simulation, context: int) -> pd.DataFrame:
 
 
 def _expected(simulation: Simulation, batch: int, num_draft_tokens: int, context: int) -> float:
-    """The closed form's speedup: output tokens/s at equal batch, decode only."""
+    """The closed form's speedup: output tokens/s at equal batch, decode only; a fleet's, of each replica's share."""
+    batch = max(1, round(batch / max(1, _equal_replicas(simulation))))
     drafted, plain = (decode_step(simulation, batch, k, context) for k in (num_draft_tokens, 0))
     return drafted.tokens_per_s / plain.tokens_per_s
 

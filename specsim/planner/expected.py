@@ -15,8 +15,12 @@ from specsim.analysis.closed_form import expected_tokens_of
 from specsim.costs.linear import product_rates
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.lookups import length_shares
+from specsim.drafting.replayed import mean_recorded_tokens
+from specsim.drafting.text_law import mean_text_tokens
+from specsim.drafting.varied_law import mean_tokens_varied
 from specsim.planner.step_work import step_works
 from specsim.rng import stream
+from specsim.schema.token_sources import NgramModels, ReplayAcceptance
 from specsim.simulation import Simulation
 from specsim.verification import mean_tokens, mean_tree_tokens
 
@@ -65,16 +69,30 @@ def tokens_per_round(simulation: Simulation, num_draft_tokens: int) -> float:
 @lru_cache(maxsize=64)  # a curve asks for the same few at every batch
 def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
     """Mean tokens per verify with so many drafts: the closed form of what is stated; of blocks and trees a mean."""
-    speculation = simulation.inputs.scenario.speculation
-    if speculation.rule == "tree" and num_draft_tokens:
+    if simulation.rule == "tree" and num_draft_tokens:
         return _tokens_per_tree(simulation, num_draft_tokens)
-    stated = [speculation.acceptance, *simulation.traffic.acceptances]
-    if speculation.rule != "block" or num_draft_tokens == 0:
-        tokens = [float(expected_tokens_of(acceptance.conditional(num_draft_tokens))) for acceptance in stated]
-    else:
-        sources = simulation.acceptance_sources(num_draft_tokens)
-        tokens = [_tokens_per_block(simulation, source, num_draft_tokens) for source in sources]
+    tokens = []
+    sources = simulation.acceptance_sources(num_draft_tokens) if simulation.rule == "block" else ()
+    for number, domain in enumerate(simulation.domains):
+        source = sources[number] if sources and domain.temperature and num_draft_tokens else None
+        if isinstance(source, PositionAcceptance):
+            tokens.append(_tokens_per_block(simulation, source, num_draft_tokens))
+        else:
+            tokens.append(_tokens_per_chain(simulation, number, num_draft_tokens))
     return _over_domains(simulation, tokens)
+
+
+def _tokens_per_chain(simulation: Simulation, number: int, num_draft_tokens: int) -> float:
+    """Of a domain: at the mean context, over the lengths of a recording, over long outputs of language models."""
+    acceptance = simulation.domains[number].acceptance
+    if isinstance(acceptance, ReplayAcceptance):
+        found = simulation.recordings[number]
+        return mean_recorded_tokens(found.starts, found.emitted, found.output_tokens, num_draft_tokens)
+    if isinstance(acceptance, NgramModels):
+        return mean_text_tokens(simulation.text_models(number), num_draft_tokens)
+    if acceptance.varies:
+        return mean_tokens_varied(acceptance, num_draft_tokens, mean_context(simulation))
+    return float(expected_tokens_of(acceptance.conditional(num_draft_tokens)))
 
 
 def _over_domains(simulation: Simulation, tokens: list[float]) -> float:

@@ -82,14 +82,14 @@ class Server:
 
     Attributes:
         limits: that a request served well has met.
-        kv_tokens: of the KV pool, whole blocks.
-        bandwidth: of a device at its peak [B/s].
-        num_devices: of the server.
+        kv_tokens: of the KV pool, whole blocks, of each replica [replicas].
+        bandwidth: of a device at its peak, likewise [B/s].
+        num_devices: of the server, or of all.
     """
 
     limits: LatencyLimits
-    kv_tokens: int
-    bandwidth: float
+    kv_tokens: Ints
+    bandwidth: Floats
     num_devices: int
 
 
@@ -103,6 +103,7 @@ def load_row(run: RunRecords, window: Window | None, server: Server) -> list[flo
     """
     chosen = _sent(run.requests, window)
     span, steps = window or _whole(run), run.steps
+    replica = 0 if steps.replica is None else steps.replica
     chunks, tokens = _itl(run, chosen)
     accepted, whole = _acceptance(run), _whole(run)
     drafted_per_s = float(steps.num_draft_tokens.sum()) / (whole[1] - whole[0])
@@ -114,9 +115,9 @@ def load_row(run: RunRecords, window: Window | None, server: Server) -> list[flo
         *_three(e2e(run.requests)[chosen], queueing(run.requests)[chosen]),
         output_tokens_per_s(run, span) / server.num_devices,
         mean_running_batch(steps, window),
-        busy_share(steps, span),
-        *kv_share(steps, server.kv_tokens, window),
-        bandwidth_share(steps, server.bandwidth, window),
+        busy_share(steps, span) / len(server.kv_tokens),
+        *kv_share(steps, server.kv_tokens[replica], window),
+        bandwidth_share(steps, server.bandwidth[replica], window),
         flops_share(steps, window),
         accepted.acceptance_length,
         accepted.wasted_draft_fraction,

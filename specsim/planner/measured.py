@@ -6,7 +6,7 @@ import dataclasses
 import json
 from typing import NamedTuple
 
-from specsim.errors import SpecsimError
+from specsim.errors import SpecsimError, invalid
 from specsim.schema import catalogue
 from specsim.schema.load import Inputs, load_scenario
 from specsim.schema.measurements import Measurement, Setting
@@ -68,6 +68,8 @@ def arm_inputs(base: str, chosen: Arm) -> Inputs:
         InputError: when the result contradicts itself or names what is not there.
     """
     inputs = load_scenario(base, chosen.overrides)
+    if inputs.scenario.fleet is not None:
+        raise invalid(base, "fleet", inputs.scenario.fleet.num_replicas, "measurements are of one server; leave it out")
     limits = {
         "max_num_batched_tokens": chosen.max_num_batched_tokens,
         "max_num_seqs": chosen.max_num_seqs,

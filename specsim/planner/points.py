@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from specsim.analysis.metrics import reach, summarise
 from specsim.analysis.steady import steady_window
 from specsim.engine.run import warm_up
+from specsim.fleets import simulation_of
 from specsim.forward import Reach
 from specsim.planner.executors import Workers, spread
 from specsim.schema.load import Inputs
 from specsim.schema.workload import ClosedLoop
-from specsim.simulation import Simulation
 
 Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
@@ -83,7 +83,7 @@ def run_all(
 
 def run_point(inputs: Inputs, point: Point) -> PointRuns:
     """All replications of one point."""
-    simulation, load = Simulation(inputs), ClosedLoop(kind="closed_loop", concurrency=point.batch)
+    simulation, load = simulation_of(inputs), ClosedLoop(kind="closed_loop", concurrency=point.batch)
     rows = []
     for replication in range(inputs.scenario.curve.replications):
         records = simulation.run(

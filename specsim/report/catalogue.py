@@ -16,7 +16,7 @@ Row = tuple[str, ...]
 
 
 def catalogue_table(kind: str) -> Table:
-    """The entries of hardware, engines, models, scenarios, grids, lengths, measurements or steps."""
+    """The entries of hardware, engines, models, scenarios, grids, lengths, texts, measurements or steps."""
     columns, rows = _LISTINGS[kind]
     table = Table(*columns)
     for row in rows():
@@ -76,11 +76,18 @@ def _tables(kind: str) -> Iterator[Row]:
         yield name, documents.read_text(path).splitlines()[0].lstrip("# ")
 
 
+def _texts() -> Iterator[Row]:
+    for name in catalogue.names("text"):
+        text = documents.read_text(catalogue.find("text", name, [], where="text", path=""))
+        yield name, f"{text[:60]}.. ({len(text.encode())} bytes)"
+
+
 _LISTINGS: dict[str, tuple[Row, Callable[[], Iterator[Row]]]] = {
     "hardware": (("name", "device", "memory", "bandwidth", "BF16 dense", "efficiencies"), _hardware),
     "engines": (("name", "engine", "device", "host time per step", "tokens per step"), _engines),
     "models": (("name", "parameters", "layers", "heads/kv", "vocabulary"), _models),
     "scenarios": (("name", "description"), _scenarios),
     "grids": (("name", "cells", "scenario", "description"), _grids),
+    "texts": (("name", "begins"), _texts),
     **{kind: (("name", "table"), partial(_tables, kind)) for kind in ("lengths", "measurements", "steps")},
 }

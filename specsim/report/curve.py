@@ -13,6 +13,7 @@ from rich.table import Table
 
 from specsim.analysis.crossings import Crossings
 from specsim.planner.curve import CurveResult
+from specsim.report.fleet import fleet_words
 from specsim.report.words import drafts, from_to
 from specsim.schema.scenario import Scenario
 
@@ -30,8 +31,8 @@ def answer(scenario: Scenario, result: CurveResult) -> list[str]:
     k = featured_draft_length(scenario, result)
     off = "" if scenario.speculation.policy.num_draft_tokens else "Speculation is off in this scenario; if it were on: "
     return [
-        f"{off}{headline(scenario, result)}{_consequence(result.crossings[k], _speedups(result, k))}. "
-        f"{_free(result.free_batch[k])}",
+        f"{off}{headline(scenario, result)}{_consequence(result.crossings[k], _speedups(result, k))}."
+        + "".join(f" {_free(batch)}" for length, batch in result.free_batch.items() if length == k),
         _best(scenario, result),
         *_limits(scenario, result),
         *(
@@ -145,6 +146,8 @@ def _range(batches: list[object]) -> str:
 
 def _limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
     """What the reader must know to read the numbers right."""
+    if scenario.fleet is not None:
+        yield f"Batches and output tokens/s are those of the whole fleet: {fleet_words(scenario.fleet)}."
     if result.running_limit is not None:
         first = next(batch for batch in scenario.curve.batches if batch > result.running_limit)
         yield (

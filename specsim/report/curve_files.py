@@ -12,6 +12,7 @@ from specsim.figures.style import png_bytes, svg_bytes
 from specsim.planner.curve import CurveResult
 from specsim.report.curve import featured_draft_length, headline, table
 from specsim.report.extrapolation import extrapolation_sentence
+from specsim.report.fleet import fleet_words
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.text import as_text
@@ -49,7 +50,7 @@ def _figures(inputs: Inputs, result: CurveResult) -> dict[str, Writer]:
         subtitle=plain(subtitle(inputs)),
         highlight=k,
         crossings=result.crossings[k],
-        free_verify_batch=result.free_batch[k],
+        free_verify_batch=result.free_batch.get(k),
         running_limit=result.running_limit,
         draft_name=levels if inputs.scenario.speculation.tree else "K = {}".format,
     )
@@ -72,7 +73,10 @@ def subtitle(inputs: Inputs) -> str:
     devices = f"{deployment.num_devices} × {inputs.device.name}" if deployment.num_devices > 1 else inputs.device.name
     models = f"{_name(deployment.target)} with {_drafter(speculation.drafter)}"
     how = ", ideal" if deployment.ideal else ""
-    return f"{models} on {devices}{how}; {lengths_words(workload)}{', decode only' if workload.decode_only else ''}"
+    fleet = f", {fleet_words(scenario.fleet)}" if scenario.fleet else ""
+    return (
+        f"{models} on {devices}{how}{fleet}; {lengths_words(workload)}{', decode only' if workload.decode_only else ''}"
+    )
 
 
 def _name(reference: str) -> str:

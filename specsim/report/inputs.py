@@ -12,6 +12,7 @@ import yaml
 
 from specsim.provenance import provenance
 from specsim.schema import catalogue
+from specsim.schema.fleet import group_paths
 from specsim.schema.load import Inputs, keys_of, references
 from specsim.schema.speculation import NgramLookup
 from specsim.simulation import Simulation
@@ -27,7 +28,7 @@ def resolved_scenario(inputs: Inputs) -> str:
             *parents, last = keys_of(path)
             place: Any = data
             for parent in parents:
-                place = place[parent]
+                place = place[parent if isinstance(place, list) or parent in place else str(parent)]
             place[last] = str(file)
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
     return text
@@ -44,6 +45,7 @@ def provenance_json(inputs: Inputs, warning: str | None = None) -> str:
         "acceptance": acceptance.source or "not stated in the scenario",
         "lengths": _attribution(inputs.lengths_files.values()),
     }
+    sources |= _group_sources(inputs)
     if inputs.scenario.deployment.costs != "roofline":
         sources["costs"] = " ".join(cost_sentences(inputs))
     reason = reason_for_numpy()
@@ -51,6 +53,18 @@ def provenance_json(inputs: Inputs, warning: str | None = None) -> str:
     result = provenance(inputs.scenario.seed, inputs.files, sources) | {"core": core}
     result |= {"warning": warning} if warning else {}
     return json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+
+
+def _group_sources(inputs: Inputs) -> dict[str, Any]:
+    """Of the devices and engines that groups of a fleet have in place of the deployment's."""
+    fleet = inputs.scenario.fleet
+    places = group_paths(fleet.model_dump()) if fleet else []
+    return {
+        f"{kind} of {place}": {"name": own.name, **_sources(own.sources)}
+        for place, group in zip(places, inputs.groups, strict=True)
+        for kind, own, base in (("device", group.device, inputs.device), ("engine", group.engine, inputs.engine))
+        if own != base
+    }
 
 
 def _drafter_source(inputs: Inputs) -> str:

@@ -11,6 +11,7 @@ from rich.table import Table
 from specsim.planner.compare import LoadResult
 from specsim.planner.load_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric
 from specsim.planner.notes import held_acceptance
+from specsim.report.fleet import fleet_sentences
 from specsim.report.intervals import plain, with_interval
 from specsim.report.traffic import left_out_sentence, load_words, traffic_sentences
 from specsim.report.words import from_to, policy_words
@@ -29,7 +30,7 @@ def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     sent = len(result.records[0].requests.arrival)
     read_with = [_counted(result), *traffic_sentences(scenario.workload, sent), *left_out_sentence(result.left_out)]
     notes = [*saturation(scenario, result), *preemptions(scenario, result), *reuse(scenario, result)]
-    told = [*_missing(scenario, result), *notes, *confidence(scenario)]
+    told = [*fleet_sentences(scenario, result), *_missing(scenario, result), *notes, *confidence(scenario)]
     return [load_answer(scenario, result), *told, *read_with, *held]
 
 

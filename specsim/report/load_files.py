@@ -15,12 +15,14 @@ from specsim.planner.compare import LoadResult
 from specsim.planner.load_metrics import CLASS_METRICS, METRICS
 from specsim.records import PARTS, USES, RequestRecords, RoundRecords, StepRecords
 from specsim.report.extrapolation import extrapolation_sentence
+from specsim.report.fleet import fleet_summary
 from specsim.report.folder import Writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
 from specsim.report.load import load_sentences, load_tables
 from specsim.report.tables import Columns, Format, columns_writer
 from specsim.report.text import as_text
 from specsim.schema.load import Inputs
+from specsim.schema.scenario import Scenario
 
 
 def load_files(
@@ -37,7 +39,7 @@ def load_files(
     warning = extrapolation_sentence([(inputs, result.extrapolation)])
     texts = {
         "answer.txt": as_text(load_sentences(inputs.scenario, result), *load_tables(inputs.scenario, result)),
-        "summary.json": _summary(result, warning),
+        "summary.json": _summary(inputs.scenario, result, warning),
         "scenario.yaml": resolved_scenario(inputs),
         "provenance.json": provenance_json(inputs, warning),
     }
@@ -82,7 +84,7 @@ def _columns(records: Any) -> dict[str, Any]:
     return {name: column for name, column in found.items() if column is not None}
 
 
-def _summary(result: LoadResult, warning: str | None) -> str:
+def _summary(scenario: Scenario, result: LoadResult, warning: str | None) -> str:
     """Every metric of both arms, of the steady part and of whole runs, and by class."""
     arms = list(result.values)
     found: dict[str, Any] = {
@@ -99,6 +101,7 @@ def _summary(result: LoadResult, warning: str | None) -> str:
             ]
             for k, values in result.classes.items()
         }
+    found |= fleet_summary(scenario, result)
     if result.missing:
         found["missing_replications"] = result.missing
     if warning:

@@ -13,31 +13,37 @@ from specsim.figures.style import png_bytes, svg_bytes
 from specsim.figures.sweep import sweep_figure
 from specsim.planner.sweep import Sweep
 from specsim.provenance import code_version, provenance
-from specsim.report.folder import Writer, bytes_writer, text_writer
+from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.sweep import BY_LATENCY, BY_THROUGHPUT, basis, speedups, sweep_sentences, sweep_table
 from specsim.report.sweep_tables import run_columns, summary_columns
-from specsim.report.tables import Format, columns_writer
+from specsim.report.tables import Columns, Format, columns_writer
 from specsim.report.text import as_text
 from specsim.schema.grid import Grid
 from specsim.schema.grid import as_text as value_text
 
 MOST_LINES = 8
+LONGEST_NAME = 40
 UP = {
     BY_THROUGHPUT: "output tokens/s with speculation over without",
-    BY_LATENCY: "median time per output token without speculation over with",
+    BY_LATENCY: "median TPOT without speculation over with",
 }
 
 
 def sweep_files(sweep: Sweep, form: Format = "csv") -> Mapping[str, Writer]:
     """File name → what writes it; a figure where one or two things vary."""
     files = {
-        f"runs.{form}": columns_writer(run_columns(sweep), form),
-        f"summary.{form}": columns_writer(summary_columns(sweep), form),
+        f"runs.{form}": _table_writer(run_columns(sweep), form),
+        f"summary.{form}": _table_writer(summary_columns(sweep), form),
         "answer.txt": text_writer(as_text(sweep_sentences(sweep), sweep_table(sweep))),
         "grid.yaml": bytes_writer(sweep.grid.path.read_bytes()),
         "provenance.json": text_writer(_provenance(sweep)),
     }
     return files | _figure(sweep)
+
+
+def _table_writer(columns: Columns, form: Format) -> Writer:
+    """CSV with quotation marks where a text has commas, which tables of records do without."""
+    return table_writer(pd.DataFrame(dict(columns))) if form == "csv" else columns_writer(columns, form)
 
 
 def _provenance(sweep: Sweep) -> str:
@@ -56,7 +62,7 @@ def _figure(sweep: Sweep) -> dict[str, Writer]:
     points = pd.DataFrame(
         {
             "x": [values[across[0]] for values, _ in rows],
-            "line": [", ".join(value_text(values[path]) for path in others[0]) if others else "" for values, _ in rows],
+            "line": [_name(values, others) for values, _ in rows],
             "speedup": [speedup.estimate for _, speedup in rows],
             "low": [speedup.low for _, speedup in rows],
             "high": [speedup.high for _, speedup in rows],
@@ -68,6 +74,12 @@ def _figure(sweep: Sweep) -> dict[str, Writer]:
     words = {"title": grid.name, "subtitle": grid.description, "across": label, "lines": of_lines}
     figure = sweep_figure(points, up=f"speedup: {UP[basis(sweep)]}", **words)
     return {"sweep.png": bytes_writer(png_bytes(figure)), "sweep.svg": bytes_writer(svg_bytes(figure))}
+
+
+def _name(values: dict[str, Any], others: list[list[str]]) -> str:
+    """Of the line that a cell is on; long ones, such as whole policies, are cut."""
+    text = ", ".join(value_text(values[path]) for paths in others for path in paths)
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
 def _length(grid: Grid, paths: list[str]) -> int:

@@ -9,6 +9,7 @@ shorter one the conditional acceptance of its last position is held.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import numpy as np
@@ -16,8 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, model_validator
 
 from specsim.schema.base import Count, Fraction, Input, Number
+from specsim.schema.token_sources import NgramModels, ReplayAcceptance
+from specsim.schema.variation import ByContext, HardStretches
 
 Floats = NDArray[np.float64]
+ListedLength = Annotated[int, Field(ge=1, le=64)]
 
 
 def conditional_from_marginal(marginal: ArrayLike) -> Floats:
@@ -61,15 +65,31 @@ def minimum_variance_acceptance(mean_acceptance_length: float, num_draft_tokens:
     return np.clip(accepted - np.arange(num_draft_tokens), 0.0, 1.0)
 
 
-class _Acceptance(Input):
+class _Sourced(Input):
+    source: str = ""
+    """Where the figures come from; printed with the result."""
+
+
+class _Acceptance(_Sourced):
     vocabulary: Annotated[int, Field(ge=2, le=4096, strict=True)] = 32
     """Size of the vocabulary of the simulated p and q rows; token-wise acceptance does not depend on it."""
     concentration: Annotated[Number, Field(ge=0.1, le=100)] = 1.0
     """Dirichlet parameter of the random shapes of p and q: 1 makes all shapes equally likely, less makes peaks, more
     makes them even. Token-wise and greedy acceptance do not depend on it; what the block verifier gains over them does:
     at overlap 0.7 and 4 drafts 2 % more tokens with 0.3, 6 % with 1, 11 % with 3, 15 % with 100."""
-    source: str = ""
-    """Where the figures come from; printed with the result."""
+    spread: Annotated[Number, Field(gt=0, lt=0.5)] | None = None
+    """Standard deviation, from request to request, of the acceptance at the first position, which is Beta distributed
+    with the acceptance stated as its mean. Left out, all requests are alike."""
+    hard_stretches: HardStretches | None = None
+    """Stretches of the output in which drafts are accepted less often. Left out, all of it is alike."""
+    by_context: ByContext | None = None
+    """What the acceptance is multiplied by where the context is so many tokens long: in between it is interpolated,
+    beyond the ends that of the nearest. Left out, it does not depend on the context."""
+
+    @property
+    def varies(self) -> bool:
+        """Whether acceptance depends on more than the position in a draft."""
+        return not (self.spread is None and self.hard_stretches is None and self.by_context is None)
 
 
 class ConstantAcceptance(_Acceptance):
@@ -81,6 +101,11 @@ class ConstantAcceptance(_Acceptance):
     def conditional(self, num_draft_tokens: int) -> Floats:
         """Conditional acceptance per position [num_draft_tokens]."""
         return np.full(num_draft_tokens, self.overlap)
+
+    @property
+    def first_overlap(self) -> float:
+        """The acceptance stated for the first position."""
+        return self.overlap
 
     @property
     def measured_positions(self) -> int | None:
@@ -95,27 +120,49 @@ class ProfileAcceptance(_Acceptance):
     basis: Literal["marginal", "conditional"]
     """marginal: P(positions 1..i all accepted), what vLLM logs; conditional: P(i accepted | 1..i−1 accepted)."""
     values: Annotated[tuple[Fraction, ...], Field(min_length=1)]
+    by_num_draft_tokens: dict[ListedLength, tuple[Fraction, ...]] | None = None
+    """Draft length → the profile of rounds that draft so many tokens, a value for each; of all others it is `values`.
+    A round goes by its own draft length, whatever the policy's longest is."""
 
     @model_validator(mode="after")
     def _marginal_falls(self) -> ProfileAcceptance:
-        if self.basis == "marginal":
-            for i, (earlier, later) in enumerate(zip(self.values, self.values[1:], strict=False), start=2):
-                if later > earlier:
+        for values in (self.values, *(self.by_num_draft_tokens or {}).values()):
+            for i, (earlier, later) in enumerate(pairwise(values), start=2):
+                if self.basis == "marginal" and later > earlier:
                     raise ValueError(
                         f"marginal acceptance cannot rise from {earlier} to {later} at position {i}; correct it, or "
                         "write 'basis: conditional' if these are P(i accepted | 1..i-1 accepted)"
                     )
         return self
 
+    @model_validator(mode="after")
+    def _has_a_value_for_each_draft(self) -> ProfileAcceptance:
+        for length, values in (self.by_num_draft_tokens or {}).items():
+            if len(values) != length:
+                raise ValueError(
+                    f"by_num_draft_tokens has {len(values)} values for drafts of {length} tokens; write {length}"
+                )
+        return self
+
     def conditional(self, num_draft_tokens: int) -> Floats:
         """Conditional acceptance per position [num_draft_tokens], cut or held as the module states."""
-        given = self.values if self.basis == "conditional" else conditional_from_marginal(self.values)
-        return extended(given, num_draft_tokens)
+        values = (self.by_num_draft_tokens or {}).get(num_draft_tokens, self.values)
+        return extended(values if self.basis == "conditional" else conditional_from_marginal(values), num_draft_tokens)
+
+    @property
+    def varies(self) -> bool:
+        """Whether acceptance depends on more than the position in a draft."""
+        return super().varies or bool(self.by_num_draft_tokens)
+
+    @property
+    def first_overlap(self) -> float:
+        """The acceptance stated for the first position, of drafts whose length is not listed."""
+        return self.values[0]
 
     @property
     def measured_positions(self) -> int | None:
         """How many positions the figures cover; None for all."""
-        return len(self.values)
+        return max(len(self.values), *(self.by_num_draft_tokens or (0,)))
 
 
 class MeanLengthAcceptance(_Acceptance):
@@ -147,9 +194,16 @@ class MeanLengthAcceptance(_Acceptance):
         return extended(measured, num_draft_tokens)
 
     @property
+    def first_overlap(self) -> float:
+        """The acceptance at the first position."""
+        return float(self.conditional(1)[0])
+
+    @property
     def measured_positions(self) -> int | None:
         """How many positions the figures cover; None for all."""
         return None if self.shape == "geometric" else self.num_draft_tokens
 
 
-Acceptance = Annotated[ConstantAcceptance | ProfileAcceptance | MeanLengthAcceptance, Field(discriminator="kind")]
+StatedAcceptance = ConstantAcceptance | ProfileAcceptance | MeanLengthAcceptance
+"""What is stated as figures; rows of p and q are made up to have it."""
+Acceptance = Annotated[StatedAcceptance | ReplayAcceptance | NgramModels, Field(discriminator="kind")]

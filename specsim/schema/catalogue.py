@@ -20,11 +20,13 @@ KINDS = {
     "engine": (ROOT / "hardware" / "engines", ".yaml", "specsim list engines"),
     "model": (ROOT / "scenarios" / "models", ".json", "specsim list models"),
     "lengths": (ROOT / "scenarios" / "lengths", ".csv", "specsim list lengths"),
+    "recording": (ROOT / "scenarios" / "recordings", ".jsonl", "none ships with specsim"),
+    "text": (ROOT / "scenarios" / "texts", ".txt", "specsim list texts"),
     "measurements": (ROOT / "hardware" / "measured" / "serving", ".csv", "specsim list measurements"),
     "steps": (ROOT / "hardware" / "measured" / "steps", ".csv", "specsim list steps"),
 }
 
-PATH_ENDINGS = {".yaml", ".yml", ".json", ".jsonl", ".csv"}
+PATH_ENDINGS = {".yaml", ".yml", ".json", ".jsonl", ".csv", ".txt", ".md"}
 
 
 def names(kind: str) -> list[str]:

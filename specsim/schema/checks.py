@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specsim.errors import Problem
-from specsim.schema import parallel_checks, quantisation_checks, speculation_checks
+from specsim.schema import domain_checks, parallel_checks, quantisation_checks, speculation_checks
 from specsim.schema.architecture import Attention, LinearAttention
 from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig
@@ -18,8 +18,8 @@ def within(scenario: Scenario) -> list[Problem]:
     """Every contradiction that is one whatever the models and the device are, likewise."""
     return [
         *_load(scenario),
-        *_classes(scenario),
         *_kept_prefixes(scenario),
+        *domain_checks.contradictions(scenario),
         *speculation_checks.contradictions(scenario.speculation),
         *_draft_lengths(scenario),
     ]
@@ -49,21 +49,6 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
             f"fewer requests than workload.load.concurrency ({load.concurrency}) are never all in flight; send more"
         )
         yield _problem("workload.num_requests", sent, remedy)
-
-
-def _classes(scenario: Scenario) -> Iterator[Problem]:
-    """Classes with an acceptance of their own share verifier and vocabulary with the others."""
-    speculation = scenario.speculation
-    for i, part in enumerate(scenario.workload.mixture):
-        path = f"workload.mixture[{i}].acceptance"
-        if part.acceptance is None:
-            continue
-        if speculation.tree is not None:
-            remedy = "only chains have an acceptance by class; leave it out, or take the tree out"
-            yield Problem("", path, "", remedy)
-        if part.acceptance.vocabulary != speculation.acceptance.vocabulary:
-            remedy = f"differs from speculation.acceptance.vocabulary; write {speculation.acceptance.vocabulary}"
-            yield _problem(f"{path}.vocabulary", part.acceptance.vocabulary, remedy)
 
 
 def _kept_prefixes(scenario: Scenario) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from specsim.schema.base import Count, Input, Number
 
-TraceFormat = Literal["azure", "mooncake", "burstgpt", "specsim"]
+TraceFormat = Literal["azure", "mooncake", "burstgpt", "specsim", "recording"]
 
 
 class FixedLengths(Input):
@@ -98,7 +98,8 @@ class TraceLengths(Input):
 
     kind: Literal["trace"]
     file: str
-    """Path of a trace: CSV of Azure or BurstGPT, JSONL of Mooncake, CSV of arrival_s, prompt_tokens, output_tokens."""
+    """Path of a trace: CSV of Azure or BurstGPT, JSONL of Mooncake, CSV of arrival_s, prompt_tokens, output_tokens; or
+    of a recording of acceptance, which has lengths but no times."""
     format: TraceFormat | None = None
     """Which of these; by default told from the file's first line."""
 

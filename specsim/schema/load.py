@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -11,9 +11,10 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from specsim.errors import InputError, Problem
-from specsim.schema import catalogue, checks, documents, layers, problems, speculation_checks
+from specsim.schema import catalogue, checks, documents, fleet_checks, layers, problems, speculation_checks
 from specsim.schema.blame import blamed
 from specsim.schema.engine import Engine
+from specsim.schema.fleet import ReplicaGroup, group_paths
 from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig, quantisation_of
 from specsim.schema.quantisation import UNQUANTISED, Quantisation, stated
@@ -36,8 +37,10 @@ class Inputs:
         device, engine, target: what its names refer to.
         drafter: the drafter's own model; of MTP layers the target's, of Medusa heads the target itself; None where
             drafts are looked up.
+        acceptance_files: recordings and texts, by the path in the scenario of the acceptance that refers to one.
         lengths_files: quantile tables and traces, by the path in the scenario of the lengths that refer to one.
         files: every file read, by what it was read for.
+        groups: of a fleet, each group's replica as a scenario of its own, in the order of ``Fleet.groups``.
     """
 
     scenario: Scenario
@@ -45,8 +48,10 @@ class Inputs:
     engine: Engine
     target: ModelConfig
     drafter: ModelConfig | None
+    acceptance_files: dict[str, Path]
     lengths_files: dict[str, Path]
     files: dict[str, Path]
+    groups: tuple[Inputs, ...] = ()
 
     @property
     def target_quantisation(self) -> Quantisation:
@@ -77,6 +82,8 @@ REFERENCES = {
     "drafter": ("speculation.drafter.model", "model"),
     "lengths": ("workload.lengths.table", "lengths"),
     "trace": ("workload.lengths.file", "lengths"),
+    "recording": ("speculation.acceptance.file", "recording"),
+    "text": ("speculation.acceptance.text", "text"),
 }
 
 
@@ -150,34 +157,104 @@ def load_extended(
     drafter: ModelConfig | None = gathered.attempt(read, ModelConfig, files.get("drafter"))
     if scenario and target and not drafter:
         drafter = _within_target(scenario, target)
-    found = [*checks.within(scenario)] if scenario else [*_of_speculation_alone(data)]
-    if scenario and device and target and (drafter or isinstance(scenario.speculation.drafter, NgramLookup)):
-        found += checks.contradictions(scenario, device, target, drafter)
+    parts = _Parts(scenario, device, engine, target, drafter, files.get("device"))
+    found = parts.contradictions() if scenario else [*_of_speculation_alone(data)]
+    of_groups: list[_Parts] = []
+    if scenario and scenario.fleet:
+        places = group_paths(scenario.fleet.model_dump())
+        found += fleet_checks.policies(scenario, places)
+        for group, at in zip(scenario.fleet.groups, places, strict=True):
+            of_groups.append(_of_group(parts, group, at, files, gathered, kept))
+            found += fleet_checks.of_group(of_groups[-1].contradictions(), found, group, at)
     gathered.problems.extend(Problem(place.of(p.path), p.path, p.value, p.remedy) for p in found)
-    if scenario and engine and device and files["device"] != (calibrated := _device_of(engine)) and calibrated:
-        remedy = f"was calibrated on {engine.device}; name that device, or an engine profile that holds for any"
-        path_of = "deployment.engine"
-        gathered.problems.append(Problem(place.of(path_of), path_of, repr(scenario.deployment.engine), remedy))
     if gathered.problems or not (scenario and device and engine and target):
         raise InputError(dict.fromkeys(gathered.problems))
     all_files = {"scenario": path} | {f"extends {file.stem}": file for file in scenario_files[1:]} | files
-    lengths_files = {
-        path.rpartition(".")[0]: files[name]
-        for name, (path, kind) in refers_to.items()
-        if kind == "lengths" and name in files
-    }
-    return Inputs(scenario, device, engine, target, drafter, lengths_files, all_files)
+    named = {name: at for name, at in refers_to.items() if name in files}
+    acceptance_files, lengths_files = (
+        {path.rpartition(".")[0]: files[name] for name, (path, kind) in named.items() if kind in sought}
+        for sought in (("recording", "text"), ("lengths",))
+    )
+    inputs = Inputs(scenario, device, engine, target, drafter, acceptance_files, lengths_files, all_files)
+    return replace(inputs, groups=tuple(part.within(inputs) for part in of_groups))
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What a replica's inputs consist of, as far as it could be read."""
+
+    scenario: Scenario | None
+    device: Device | None
+    engine: Engine | None
+    target: ModelConfig | None
+    drafter: ModelConfig | None
+    device_file: Path | None
+
+    def contradictions(self) -> list[Problem]:
+        """What does not go together, with paths inside the scenario."""
+        scenario, device, engine = self.scenario, self.device, self.engine
+        if scenario is None:
+            return []
+        found = checks.within(scenario)
+        drafts = self.drafter or isinstance(scenario.speculation.drafter, NgramLookup)
+        if device and self.target and drafts:
+            found += checks.contradictions(scenario, device, self.target, self.drafter)
+        if engine and device and self.device_file != (calibrated := _device_of(engine)) and calibrated:
+            remedy = f"was calibrated on {engine.device}; name that device, or an engine profile that holds for any"
+            found.append(Problem("", "deployment.engine", repr(scenario.deployment.engine), remedy))
+        return found
+
+    def within(self, inputs: Inputs) -> Inputs:
+        """The inputs of a group's replica, which was found to be whole."""
+        assert self.scenario
+        assert self.device
+        assert self.engine
+        assert self.device_file
+        files = inputs.files | {"device": self.device_file}
+        return replace(inputs, scenario=self.scenario, device=self.device, engine=self.engine, files=files)
+
+
+def _of_group(
+    parts: _Parts, group: ReplicaGroup, place: str, files: Mapping[str, Path], gathered: _Gathered, kept: Kept
+) -> _Parts:
+    """The parts of a fleet's group: the scenario's own but for what the group states."""
+    assert parts.scenario
+    device, engine, device_file = parts.device, parts.engine, parts.device_file
+    if group.deployment.device is not None:
+        device_file = files.get(f"device of {place}")
+        device = gathered.attempt(_read_once, kept, Device, device_file)
+    if group.deployment.engine is not None:
+        engine = gathered.attempt(_read_once, kept, Engine, files.get(f"engine of {place}"))
+    scenario = fleet_checks.group_scenario(parts.scenario, group)
+    return replace(parts, scenario=scenario, device=device, engine=engine, device_file=device_file)
 
 
 def references(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """What a scenario's data may refer to, as REFERENCES, with the classes of a mixture."""
+    """REFERENCES, and those of the classes of a mixture, of the domains of a trace and of the groups of a fleet."""
     workload = data.get("workload")
     classes = workload.get("mixture") if isinstance(workload, dict) else None
-    return REFERENCES | {
-        f"{name} of class {i}": (f"workload.mixture[{i}].lengths.{key}", "lengths")
+    numbered = workload.get("domains") if isinstance(workload, dict) else None
+    of_classes = {
+        f"{name} of class {i}": (f"workload.mixture[{i}].{key}", kind)
         for i in range(len(classes) if isinstance(classes, list) else 0)
-        for name, key in (("lengths", "table"), ("trace", "file"))
+        for name, key, kind in (
+            ("lengths", "lengths.table", "lengths"),
+            ("trace", "lengths.file", "lengths"),
+            ("recording", "acceptance.file", "recording"),
+            ("text", "acceptance.text", "text"),
+        )
     }
+    of_groups = {
+        f"{name} of {place}": (f"{place}.deployment.{name}", name)
+        for place in group_paths(data.get("fleet"))
+        for name in ("device", "engine")
+    }
+    of_domains = {
+        f"{kind} of domain {number}": (f"workload.domains[{number}].{key}", kind)
+        for number in (numbered if isinstance(numbered, dict) else ())
+        for kind, key in (("recording", "file"), ("text", "text"))
+    }
+    return REFERENCES | of_classes | of_domains | of_groups
 
 
 def _of_speculation_alone(data: dict[str, Any]) -> Iterator[Problem]:
@@ -279,7 +356,7 @@ def _referenced(path: str, kind: str, data: dict[str, Any], place: _Place) -> Pa
         if isinstance(value, list) and isinstance(key, int):
             value = value[key]
         else:
-            value = value.get(key) if isinstance(value, dict) else None
+            value = value.get(key, value.get(str(key))) if isinstance(value, dict) else None
     if not isinstance(value, str):
         return None  # missing or of another type: the scenario's own validation says so
     return catalogue.find(kind, value, place.folders(path), where=place.of(path), path=path)

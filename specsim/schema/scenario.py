@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from specsim.schema.base import AscendingBatches, AscendingDraftLengths, Bandwidth, Bytes, Count, Flag, Input
+from specsim.schema.fleet import Fleet
 from specsim.schema.quantisation import Matrices, WeightFormat
 from specsim.schema.speculation import Speculation
 from specsim.schema.workload import SLO, Workload
@@ -101,6 +102,8 @@ class Scenario(Input):
     """Names the output folder."""
     description: str = ""
     deployment: Deployment
+    fleet: Fleet | None = None
+    """Several replicas behind a router; one replica, unless stated."""
     speculation: Speculation
     workload: Workload
     slo: SLO = SLO()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specsim.errors import Problem
+from specsim.schema.acceptance import StatedAcceptance
 from specsim.schema.policy import ConfidencePolicy, OraclePolicy
 from specsim.schema.speculation import BlockParallelHead, NgramLookup, Speculation
 
@@ -78,6 +79,8 @@ def _trees(speculation: Speculation) -> Iterator[Problem]:
             "'verifier: token' or 'verifier: block' and take the tree out, or use another drafter"
         )
         yield Problem("", "speculation.tree", "", remedy)
+    if not isinstance(speculation.acceptance, StatedAcceptance):
+        return  # which has no trees, as domain_checks say
     vocabulary = speculation.acceptance.vocabulary
     if 2 * tree.width > vocabulary:
         remedy = (

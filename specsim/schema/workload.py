@@ -25,6 +25,7 @@ LONGEST_RUN = 1e8  # s; beyond, a time of day in floats no longer tells microsec
 ROUNDED_SHARES = 1e-3  # three shares of 0.333
 LEAST_CV, MOST_CV = 0.01, 100.0  # gaps of a smaller cv are equal to 4 digits; of a larger one, most are 0 in floats
 
+DomainNumber = Annotated[int, Field(ge=0, lt=10**9)]
 Priority = Annotated[int, Field(ge=0, lt=MOST_PRIORITIES, strict=True)]
 
 
@@ -142,6 +143,14 @@ class RequestClass(Input):
     """Of this class's requests, and of no others; by default that of the workload."""
     acceptance: Acceptance | None = None
     """Of this class's drafts, of chains; by default that of `speculation`, whose vocabulary it has to share."""
+    temperature: Annotated[Number, Field(ge=0)] | None = None
+    """At which this class is sampled, where drafts are chains; by default that of `speculation`. 0 is greedy decoding,
+    in the same verify call as those that sample."""
+
+    @property
+    def is_domain(self) -> bool:
+        """Whether drafts of this class meet another acceptance or verifier than those of all others."""
+        return self.acceptance is not None or self.temperature is not None
 
 
 class Workload(Input):
@@ -155,6 +164,9 @@ class Workload(Input):
     """Classes of requests, each request drawn from one by its share; none for requests of one kind."""
     shared_prefix: SharedPrefix | None = None
     """Left out: prompts have nothing in common, unless a replayed trace says so."""
+    domains: dict[DomainNumber, Acceptance] = Field(default_factory=dict)
+    """Acceptance by the number in the `domain` column of the trace that `lengths` name, of requests whose class has no
+    acceptance or temperature of its own; every number in the trace has to be here. Chains only."""
     decode_only: Flag = False
     """True: prompts are already in the KV cache, as in a decode pool; no prompt token is computed."""
 

@@ -31,6 +31,7 @@ class Lengths:
         domain: whose acceptance they have, or domain of the trace, from 0; None where all are alike.
         of_class: number of their class in a mixture, from 0; None without one.
         prefixes: what prompts begin with; None where nothing is known to be shared.
+        recording: which of a recording's requests they are, from 0, -1 for none; None where that is so of all.
     """
 
     prompt: Ints
@@ -39,6 +40,7 @@ class Lengths:
     domain: Ints | None = None
     of_class: Ints | None = None
     prefixes: Prefixes | None = None
+    recording: Ints | None = None
 
     def __getitem__(self, chosen: Ints | slice) -> Lengths:
         """Some of the requests."""
@@ -46,7 +48,8 @@ class Lengths:
             None if column is None else column[chosen] for column in (self.priority, self.domain, self.of_class)
         )
         prefixes = None if self.prefixes is None else self.prefixes[chosen]
-        return Lengths(self.prompt[chosen], self.output[chosen], priority, domain, of_class, prefixes)
+        recording = None if self.recording is None else self.recording[chosen]
+        return Lengths(self.prompt[chosen], self.output[chosen], priority, domain, of_class, prefixes, recording)
 
 
 def fixed_lengths(num_requests: int, prompt_tokens: int, output_tokens: int) -> Lengths:
@@ -102,5 +105,7 @@ def mixed_lengths(shares: Sequence[float], classes: Sequence[Lengths], uniforms:
         np.stack([unset if getattr(part, name) is None else getattr(part, name) for part in classes])
         for name in ("priority", "domain")
     )
-    prompt, output, priority, domain = (column[chosen, requests] for column in (prompt, output, priority, domain))
-    return Lengths(prompt, output, priority, domain, chosen)
+    recording = np.stack([unset - 1 if part.recording is None else part.recording for part in classes])
+    taken = [column[chosen, requests] for column in (prompt, output, priority, domain, recording)]
+    recorded = None if (recording < 0).all() else taken[4]
+    return Lengths(taken[0], taken[1], taken[2], taken[3], chosen, recording=recorded)

@@ -33,7 +33,8 @@ from specsim.workload.lengths import (
 )
 from specsim.workload.prefixes import SharedTexts, shared_prefixes
 from specsim.workload.quantiles import read_table
-from specsim.workload.trace import Trace
+from specsim.workload.recordings import Recording
+from specsim.workload.trace import Trace, with_domains
 from specsim.workload.traces import read_trace
 
 Sampler = Callable[[int, np.random.Generator], Lengths]
@@ -47,20 +48,31 @@ class Traffic:
         files: path in the scenario of lengths that stand in a file → the file; each is read once.
         seed: of the scenario.
         where: the scenario, for messages.
+        recordings: of the domains whose acceptance is replayed.
 
     Attributes:
         traces: the request traces among the files.
-        acceptances: of the classes that have one of their own: of domain 1, 2, ..; all others are of domain 0.
 
     Raises:
         InputError: when a file is malformed.
     """
 
-    def __init__(self, workload: Workload, files: Mapping[str, Path], seed: int, where: str) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        files: Mapping[str, Path],
+        seed: int,
+        where: str,
+        recordings: Mapping[int, Recording] | None = None,
+    ) -> None:
         self._workload, self._seed, self._where = workload, seed, where
+        self._files, self._recordings = files, recordings or {}
         self.traces: dict[Path, Trace] = {}
-        self.acceptances = [part.acceptance for part in workload.mixture if part.acceptance is not None]
         self._sampler = self._sampler_of(workload.lengths, files.get("workload.lengths"))
+        if workload.domains:
+            of_classes = sum(part.is_domain for part in workload.mixture)
+            file = files["workload.lengths"]
+            self.traces[file] = with_domains(file, self.traces[file], [*workload.domains], 1 + of_classes)
         own = ((i, part.lengths) for i, part in enumerate(workload.mixture) if part.lengths)
         self._of_class = {i: self._sampler_of(stated, files.get(f"workload.mixture[{i}].lengths")) for i, stated in own}
         self._replayed = self.traces[files["workload.lengths"]] if isinstance(workload.load, Replay) else None
@@ -78,21 +90,45 @@ class Traffic:
     def lengths(self, num_requests: int, replication: int, load: Load | None = None) -> Lengths:
         """The lengths of the first requests of a replication; a replay's are the trace's, in all replications."""
         if isinstance(load, Replay):
-            return self._with_texts(replayed_lengths(num_requests, self._replay(num_requests).lengths), replication)
+            lengths = replayed_lengths(num_requests, self._replay(num_requests).lengths)
+            return self._with_texts(self._with_recordings(lengths, replication), replication)
         classes = self._workload.mixture
         if not classes:
             lengths = self._sampler(num_requests, stream(self._seed, "lengths", replication))
-            return self._with_texts(lengths, replication)
+            return self._with_texts(self._with_recordings(lengths, replication), replication)
         drawn, domain = [], 0
         for i, part in enumerate(classes):
-            domain += part.acceptance is not None
+            domain += part.is_domain
             sampler = self._of_class.get(i, self._sampler)
             found = sampler(num_requests, stream(self._seed, "lengths", replication, i))
-            own = np.full(num_requests, domain if part.acceptance else 0)
-            drawn.append(Lengths(found.prompt, found.output, np.full(num_requests, part.priority), own))
+            traced = self._workload.domains and i not in self._of_class and not part.is_domain
+            own = found.domain if traced else np.full(num_requests, domain if part.is_domain else 0)
+            same = self._of_recording(f"workload.mixture[{i}].lengths", domain if part.is_domain else 0)
+            recording = found.recording if same else None
+            priority = np.full(num_requests, part.priority)
+            drawn.append(Lengths(found.prompt, found.output, priority, own, recording=recording))
         uniforms = stream(self._seed, "classes", replication).random(num_requests)
         shares = [part.share for part in classes]
-        return self._with_texts(mixed_lengths(shares, drawn, uniforms), replication, chosen_classes(shares, uniforms))
+        mixed = self._with_recordings(mixed_lengths(shares, drawn, uniforms), replication)
+        return self._with_texts(mixed, replication, chosen_classes(shares, uniforms))
+
+    def _of_recording(self, path: str, domain: int) -> bool:
+        """Whether lengths, by their path in the scenario, are from the recording that a domain's acceptance is from."""
+        file = self._files.get(path, self._files.get("workload.lengths"))
+        return domain in self._recordings and self._recordings[domain].path == file
+
+    def _with_recordings(self, lengths: Lengths, replication: int) -> Lengths:
+        """Requests with what is replayed for them: what their lengths are from, or what luck gives them."""
+        number = lengths.prompt.size
+        uniforms = stream(self._seed, "recordings", replication).random(number)
+        domain = np.zeros(number, np.int64) if lengths.domain is None else lengths.domain
+        recording = np.full(number, -1)
+        if lengths.recording is not None and (self._workload.mixture or self._of_recording("workload.lengths", 0)):
+            recording = lengths.recording
+        for c, recorded in self._recordings.items():
+            drawn = (uniforms * recorded.output_tokens.size).astype(np.int64)
+            recording = np.where((domain == c) & (recording < 0), drawn, recording)
+        return replace(lengths, recording=recording if self._recordings else None)
 
     def _with_texts(self, lengths: Lengths, replication: int, classes: Ints | None = None) -> Lengths:
         """Requests with the texts that their prompts begin with, by class where there are any."""
@@ -132,6 +168,8 @@ class Traffic:
         trace = self._replayed
         if trace is None:
             raise ValueError("the workload's own load has to be a replay")
+        if np.isnan(trace.arrival).any():
+            raise invalid(self._where, "workload.load.kind", "replay", "a recording has no times; write another load")
         if num_requests > (held := trace.arrival.size):
             remedy = f"the trace to be replayed has {held} requests; write at most so many"
             raise invalid(self._where, "workload.num_requests", num_requests, remedy)
@@ -154,8 +192,7 @@ class Traffic:
             return lambda number, rng: table_lengths(number, table, rng)
         if file not in self.traces:
             self.traces[file] = read_trace(file, stated.format)
-        observed = self.traces[file].lengths
-        return lambda number, rng: resampled_lengths(number, observed, rng)
+        return lambda number, rng: resampled_lengths(number, self.traces[file].lengths, rng)
 
 
 def spreads(stated: schema.NormalLengths | schema.LognormalLengths) -> tuple[Spread, Spread]:

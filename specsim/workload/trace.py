@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.workload.columns import Rows
+from specsim.errors import InputError, Problem
+from specsim.workload.columns import Rows, capped
 from specsim.workload.lengths import Ints, Lengths
 from specsim.workload.prefixes import Prefixes
 
@@ -55,3 +57,32 @@ def trace_of(
         np.array(rows.lines),
         rows.left_out,
     )
+
+
+def with_domains(path: Path, trace: Trace, listed: Sequence[int], first: int) -> Trace:
+    """A trace whose domains are numbered as a run's are.
+
+    Args:
+        path: of the trace, for messages.
+        trace: with the numbers of its file.
+        listed: those that have an acceptance, in order.
+        first: the run's number of the first of these.
+
+    Raises:
+        InputError: the trace has no domains, or one that is not listed.
+    """
+    if trace.lengths.domain is None:
+        remedy = "this column is missing, and workload.domains needs it; add it, or leave them out"
+        raise InputError([Problem(str(path), "domain", "", remedy)])
+    numbers = np.array(listed, np.int64)
+    order = np.argsort(numbers)
+    places = np.minimum(np.searchsorted(numbers, trace.lengths.domain, sorter=order), len(numbers) - 1)
+    found = order[places]
+    missing = np.flatnonzero(numbers[found] != trace.lengths.domain)
+    remedy = f"workload.domains lists {', '.join(map(str, listed))}; add this one there, or correct it"
+    problems = [
+        Problem(str(path), f"line {trace.lines[i]}, domain", str(trace.lengths.domain[i]), remedy) for i in missing
+    ]
+    if problems:
+        raise InputError(capped(path, problems))
+    return replace(trace, lengths=replace(trace.lengths, domain=first + found))

@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 
 from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.ngrams import count_ngrams, tokens_of
+from specsim.drafting.replayed import ReplayedAcceptance
 from specsim.drafting.shape import chain, tree
+from specsim.drafting.text_models import text_models
 from specsim.drafting.tree_acceptance import TreeAcceptance
+from specsim.drafting.varying import VaryingAcceptance
 from specsim.engine import run
 from specsim.engine.advance import advance
 from specsim.engine.cache import new_cache
@@ -24,6 +28,7 @@ from specsim.engine.trees import verify_trees
 from specsim.luck import luck_key
 from specsim.records import RunRecords
 from specsim.rng import stream
+from specsim.schema.acceptance import ConstantAcceptance
 from specsim.schema.policy import (
     ConfidencePolicy,
     GoodputPolicy,
@@ -46,11 +51,28 @@ ALL_RULES = [
     "greedy",
     "token argmax",
     "block argmax",
+    "token varying",
+    "token argmax varying",
+    "greedy varying",
+    "token mixed",
+    "text",
+    "text argmax",
+    "text greedy",
     "tree with_replacement",
     "tree without_replacement",
     "tree one_hot",
     "tree one_hot greedy",
 ]
+VARYING = ConstantAcceptance(
+    kind="constant",
+    overlap=0.6,
+    vocabulary=8,
+    spread=0.2,
+    hard_stretches={"share": 0.4, "mean_length": 3, "drop": 0.5},
+    by_context=[{"tokens": 5, "factor": 1.0}, {"tokens": 60, "factor": 0.5}],
+)
+"""Whatever profile is asked for."""
+TEXT = "she sells sea shells by the sea shore; the shells she sells are sea shells, she is sure"
 MOST_NODES = 13
 CHILDREN = ((3,), (2, 1, 0), (1, 1, 2), (1, 0, 1, 1))
 """3, 3, 4 and 3 nodes; wider where better candidates are."""
@@ -81,10 +103,23 @@ class ConstantCost:
 
 def make_source(shape, conditional, rule, rng):
     """Of a chain's rule, such as 'token' or 'token argmax', or of 'tree' and its siblings, such as 'tree one_hot'."""
+    if rule.startswith("text"):
+        models, cold = count_ngrams(tokens_of(TEXT, "byte", 256), 3, 0.1), "greedy" in rule
+        how = {"temperature": 0.0 if cold else 0.8, "drafter_temperature": 1.0, "top_p": 0.95}
+        return text_models(models, 2, **how, sampled="argmax" not in rule)
+    if "varying" in rule:
+        return VaryingAcceptance(VARYING, shape.num_levels, rng, sampled="argmax" not in rule, greedy=False)
     if not rule.startswith("tree"):
         return PositionAcceptance(conditional, 8, rng, sampled="argmax" not in rule)
     siblings = rule.split()[1]
     return TreeAcceptance(conditional, shape, siblings=siblings, greedy="greedy" in rule, vocabulary=8, rng=rng)
+
+
+def make_domains(longest, rng):
+    """A domain that varies and decodes at temperature 0, and one whose acceptance is replayed."""
+    varying = VaryingAcceptance(VARYING, longest, rng, sampled=True, greedy=True)
+    starts, emitted = np.array([0, 3, 4]), np.array([1, 5, 2, 4])
+    return varying, ReplayedAcceptance(starts, emitted, longest, 8, rng, sampled=True)
 
 
 def make_setup(
@@ -115,6 +150,7 @@ def make_setup(
         policy=policy or StaticPolicy(num_draft_tokens=longest),
         shape=shape,
         source=make_source(shape, conditional, rule, stream(seed, "distributions")),
+        domains=make_domains(longest, stream(seed, "distributions", 1)) if "mixed" in rule else (),
         rule=rule.split()[0],
         seed=seed,
         **limits | stated,
@@ -209,9 +245,18 @@ class Case(NamedTuple):
     think: np.ndarray = np.zeros(0)
     priority: np.ndarray | None = None
 
+    @property
+    def requests(self) -> Lengths:
+        """The requests with all that is said of them."""
+        lengths = dataclasses.replace(self.lengths, priority=self.priority)
+        if not self.setup.domains:
+            return lengths
+        number = np.arange(len(lengths.prompt))  # all domains in turn, with one of two recordings
+        return dataclasses.replace(lengths, domain=number % 3, recording=number // 3 % 2)
+
     def server(self, kind=Server):
         """A server that knows who comes."""
-        server = kind(self.setup, dataclasses.replace(self.lengths, priority=self.priority), self.think)
+        server = kind(self.setup, self.requests, self.think)
         server.send(np.zeros(min(self.concurrency, len(self.lengths.prompt))) if self.concurrency else self.arrivals)
         return server
 
@@ -232,9 +277,9 @@ def policies(longest, rule, make_cost):
     ]
     if make_cost is not PlainCost:  # steps are priced where the policy can ask
         found.append(st.just(GoodputPolicy(kind="goodput", num_draft_tokens=longest, half_life=20)))
-    if not rule.startswith("tree"):
+    if not rule.startswith(("tree", "text")):
         found.append(st.just(OraclePolicy(kind="oracle", num_draft_tokens=longest)))
-    if not rule.startswith("tree") and "argmax" not in rule:
+    if not rule.startswith(("tree", "text")) and "argmax" not in rule:
         found.append(st.just(ConfidencePolicy(kind="confidence", num_draft_tokens=longest, threshold=0.2)))
     return st.one_of(found)
 

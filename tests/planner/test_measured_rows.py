@@ -5,7 +5,7 @@ import pytest
 from specsim.analysis.metrics import summarise
 from specsim.errors import InputError
 from specsim.planner.arms import METRICS
-from specsim.planner.measured import arm, arm_inputs, left_out
+from specsim.planner.measured import Arm, arm, arm_inputs, left_out
 from specsim.planner.validation import validate
 from specsim.schema import catalogue
 from specsim.schema.load import read_device, read_engine
@@ -179,3 +179,8 @@ def test_outputs_of_one_token_have_no_time_between_tokens(tmp_path):
     (found,) = compared(bare, scenario=str(scenario))
     assert (found.baseline, found.with_speculation, found.speedup) == (None, None, None)
     assert found.reasons == ("an output of one token has no tpot_ms",)
+
+
+def test_measurements_are_of_one_server():
+    with pytest.raises(InputError, match=r"fleet.*measurements are of one server"):
+        arm_inputs("llama3.1-8b-4xh100-fleet", Arm((), 3, None, None, None))

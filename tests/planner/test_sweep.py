@@ -24,7 +24,7 @@ from specsim.schema.portable import places_of, portable_inputs, portable_text
 DEMO = "llama3.1-8b-h100-eagle3"
 HERE = Workers(jobs=1)
 SHORT = {"workload.num_requests": 12, "workload.lengths": {"kind": "fixed", "prompt_tokens": 30, "output_tokens": 6}}
-FEW = ("workload.num_requests=12", "workload.load.concurrency=3", "run.replications=2")
+FEW = ("workload.num_requests=12", "workload.load={kind: closed_loop, concurrency: 3}", "run.replications=2")
 
 
 @pytest.fixture
@@ -41,6 +41,7 @@ def swept(tmp_path):
     return run
 
 
+SENT = ("azure-conversation-h100-eagle3", "deepseek-r1-8xb200-mtp")
 FIELDS = {"workload.load.concurrency": [2, 4], "speculation.policy.num_draft_tokens": [0, 1, 3]}
 
 
@@ -68,13 +69,17 @@ def test_what_travels_is_everything(name):
     text, places = portable_text(inputs), places_of(inputs)
     arrived = portable_inputs(text, places)
     for field in dataclasses.fields(inputs):
-        if field.name != "files":
+        if field.name not in ("files", "groups"):
             assert getattr(arrived, field.name) == getattr(inputs, field.name), field.name
+    assert len(arrived.groups) == len(inputs.groups)
+    for group, arrived_group in zip(inputs.groups, arrived.groups, strict=True):
+        assert dataclasses.replace(arrived_group, files=group.files) == group
+        assert arrived_group.files["device"].stem == group.files["device"].stem
     assert portable_text(arrived) == text
     assert str(catalogue.ROOT) not in text, "it is the same wherever specsim is installed"
 
 
-@pytest.mark.parametrize("name", ["azure-conversation-h100-eagle3", "deepseek-r1-8xb200-mtp"])
+@pytest.mark.parametrize("name", [*SENT, "llama3.1-8b-4xh100-disaggregated"])
 def test_what_travels_gives_the_same_numbers(name):
     inputs = load_scenario(name, FEW)
     alone, cell = simulate_load(inputs), outcome_of(run_cell(task_of(inputs)))

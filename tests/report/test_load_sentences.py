@@ -278,3 +278,65 @@ def test_what_the_cache_held_is_said_by_arm():
 
 def test_a_closed_loop_is_never_called_saturated():
     assert saturation(loaded()[0].scenario, loaded()[1]) == []
+
+
+def test_a_fleet_says_what_it_is_and_how_evenly_it_was_used():
+    turns = "fleet={replicas: [{count: 2}, {deployment: {num_devices: 2, tensor_parallel: 2}}]}"
+    inputs, result = loaded(turns)
+    _, fleet, shares, *_ = load_sentences(inputs.scenario, result)
+    per_device = result.interval(0, METRICS[0]).estimate / 4
+    assert fleet.startswith(f"3 replicas taken in turns, on 4 devices: per device {per_device:,.0f} without drafts, ")
+    assert shares == "Each replica served 33.3 % of the requests (replication 0)."
+
+
+def test_what_a_fleet_uses_is_of_all_its_devices():
+    turns = "fleet={replicas: [{count: 2}, {deployment: {device: h200}}]}"
+    _, result = loaded(turns)
+    named = {metric.name: result.interval(0, metric).estimate for metric in METRICS}
+    assert named["tokens/s/GPU"] == pytest.approx(named["output tokens/s"] / 3, rel=1e-12)
+    run = result.records[0]
+    widths = np.array([3.35e12, 3.35e12, 4.8e12])[run.steps.replica]
+    moved, possible = run.steps.used[:, 0].sum(), (widths * (run.steps.end - run.steps.start)).sum()
+    whole = {metric.name: result.whole_interval(0, metric).estimate for metric in METRICS}
+    assert whole["bandwidth used [%]"] == pytest.approx(100 * moved / possible, rel=1e-9)
+    assert 0 < named["KV in use, peak [%]"] < 1
+    assert 50 < named["busy [%]"] <= 100
+
+
+def test_a_fleet_that_computes_prompts_apart_says_what_travelling_takes():
+    apart = "{prefill: 1, decode: 2, kv_transfer: {bandwidth: 1 GB/s, latency: 5 ms}}"
+    inputs, result = loaded(f"fleet={{disaggregation: {apart}, router: {{kind: random}}}}")
+    text = " ".join(load_sentences(inputs.scenario, result))
+    assert "1 replica for prompts and 2 for decoding taken in turns, on 3 devices: " in text
+    assert "Computing prompts, the one replica served all requests" in text
+    requests = result.records[3].requests
+    waits = 1e3 * np.median(requests.transferred - requests.first_token)
+    assert f"a prompt's cache was there {waits:.3g} ms after its first token" in text
+
+
+def test_the_files_of_a_fleet_say_which_replica(tmp_path):
+    inputs, result = loaded("fleet.replicas=2")
+    files = written(inputs, result, tmp_path)
+    summary = json.loads(files["summary.json"].read_text())
+    assert summary["fleet"]["replicas"] == 2
+    assert summary["fleet"]["share_of_requests"]["3"] == {"served": [0.5, 0.5]}
+    for name in ("requests-3.csv", "steps-0.csv"):
+        header = files[name].read_text().splitlines()[0].split(",")
+        assert "replica" in header
+        assert "prefill_replica" not in header
+
+
+def test_the_sources_of_a_groups_device_are_given(tmp_path):
+    inputs, result = loaded("fleet.replicas=[{count: 1}, {deployment: {device: h200}}]")
+    provenance = json.loads(written(inputs, result, tmp_path)["provenance.json"].read_text())
+    assert "H200" in provenance["sources"]["device of fleet.replicas[1]"]["name"]
+    assert "device of fleet.replicas[0]" not in provenance["sources"]
+    assert provenance["inputs"]["device of fleet.replicas[1]"]["file"] == "h200.yaml"
+
+
+def test_without_a_fleet_nothing_is_said_of_replicas(tmp_path):
+    inputs, result = loaded()
+    files = written(inputs, result, tmp_path)
+    assert not any("replica" in line for line in load_sentences(inputs.scenario, result))
+    assert "fleet" not in json.loads(files["summary.json"].read_text())
+    assert "replica" not in files["requests-3.csv"].read_text().splitlines()[0]

@@ -41,3 +41,15 @@ def test_a_format_that_cannot_be_written_is_refused(monkeypatch):
     monkeypatch.setattr(tables, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"install specsim-llm\[parquet\]"):
         table_format("parquet")
+
+
+def test_numbers_are_written_as_pandas_writes_them(tmp_path):
+    columns = {
+        "float": np.array([0.1, 1 / 3, 1e-12, 1e22, -0.0, 3.0, 123456789.123456, np.nan, np.inf]),
+        "int": np.arange(9),
+        "small": np.arange(9, dtype=np.int32),
+        "bool": np.arange(9) % 2 == 0,
+    }
+    columns_writer(columns, "csv")(tmp_path / "ours.csv")
+    pd.DataFrame(columns).to_csv(tmp_path / "pandas.csv", index=False, float_format="%.10g", lineterminator="\n")
+    assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "pandas.csv").read_bytes()

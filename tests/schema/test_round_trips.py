@@ -1,6 +1,7 @@
 """What was read can be written and read again without loss."""
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
@@ -59,6 +60,33 @@ def test_the_resolved_scenario_is_the_scenario(name, tmp_path):
     assert resolved_scenario(second) == resolved_scenario(first)
 
 
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        "{replicas: 3, router: {kind: kv_aware}}",
+        "{replicas: [{count: 2}, {deployment: {device: h200}, policy: {num_draft_tokens: 1}}]}",
+        "{disaggregation: {prefill: 1, decode: [{count: 2}], kv_transfer: {bandwidth: 50 GB/s, latency: 1 ms}}}",
+    ],
+)
+def test_the_resolved_fleet_is_the_fleet(fleet, tmp_path):
+    first = load_scenario("llama3.1-8b-h100-eagle3", [f"fleet={fleet}"])
+    file = tmp_path / "resolved.yaml"
+    file.write_text(resolved_scenario(first), encoding="utf-8")
+    second = load_scenario(str(file))
+    assert second.scenario == first.scenario
+    assert [group.scenario for group in second.groups] == [group.scenario for group in first.groups]
+    assert through_json(first.scenario) == first.scenario
+
+
+def test_the_resolved_scenario_names_a_groups_files_by_paths_that_hold_from_anywhere(tmp_path, monkeypatch):
+    source = catalogue.find("device", "h200", [], where="", path="").read_text(encoding="utf-8")
+    (tmp_path / "my device.yaml").write_text(source, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    fleet = "fleet.replicas=[{count: 1}, {deployment: {device: my device.yaml}}]"
+    data = yaml.safe_load(resolved_scenario(load_scenario("llama3.1-8b-h100-eagle3", [fleet])))
+    assert data["fleet"]["replicas"][1]["deployment"]["device"] == str(tmp_path / "my device.yaml")
+
+
 def test_the_resolved_scenario_names_files_by_paths_that_hold_from_anywhere(tmp_path, monkeypatch):
     source = catalogue.find("model", "llama-3.1-8b", [], where="", path="").read_text(encoding="utf-8")
     (tmp_path / "my model.json").write_text(source, encoding="utf-8")
@@ -67,3 +95,18 @@ def test_the_resolved_scenario_names_files_by_paths_that_hold_from_anywhere(tmp_
     data = yaml.safe_load(text)
     assert data["deployment"]["target"] == str(tmp_path / "my model.json")
     assert data["deployment"]["device"] == "h100-sxm"
+
+
+VALID = sorted((Path(__file__).parent / "valid").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", VALID, ids=lambda file: file.stem)
+def test_the_resolved_scenario_means_the_same_from_anywhere(file, tmp_path, monkeypatch):
+    first = load_scenario(str(file))
+    monkeypatch.chdir(tmp_path)
+    Path("resolved.yaml").write_text(resolved_scenario(first), encoding="utf-8")
+    second = load_scenario("./resolved.yaml")
+    assert second.files | {"scenario": None} == {
+        name: None if name == "scenario" else path for name, path in first.files.items() if "extends" not in name
+    }
+    assert resolved_scenario(second) == resolved_scenario(first)

@@ -15,12 +15,13 @@ import pytest
 from pydantic import BaseModel
 
 from specsim.errors import SpecsimError
+from specsim.fleets import simulation_of
 from specsim.schema.engine import AttentionUnderEngine, Engine, Graphs, Kernels, LinearUnderEngine
+from specsim.schema.fleet import Fleet
 from specsim.schema.load import load_scenario
 from specsim.schema.scenario import Deployment
 from specsim.schema.speculation import Speculation
 from specsim.schema.workload import Workload
-from specsim.simulation import Simulation
 
 DEMO, TREE = "llama3.1-8b-h100-eagle3", "llama3.1-8b-h100-eagle3-tree"
 MTP, MIXTURE = "qwen3.5-35b-a3b-h200-mtp", "deepseek-r1-8xb200-mtp"
@@ -39,6 +40,18 @@ MEAN = (
     "speculation.acceptance={kind: mean_length, mean_acceptance_length: 2.5, num_draft_tokens: 3, "
     "shape: minimum_variance}"
 )
+GEOMETRIC = MEAN.replace("minimum_variance", "geometric")
+HARD = "speculation.acceptance.hard_stretches={share: 0.4, mean_length: 3, drop: 0.3}"
+FALLING = "speculation.acceptance.by_context=[{tokens: 5, factor: 0.9}, {tokens: 120, factor: 0.2}]"
+RECORDING = Path(__file__).parents[1] / "workload" / "recording.jsonl"
+RECORDED = (
+    f"speculation.acceptance={{kind: replay, file: '{RECORDING}', field: eagle}}",
+    "speculation.temperature=0",
+)
+LANGUAGE_MODELS = (
+    "speculation.acceptance={kind: ngram_models, text: declaration-of-independence, target_order: 2, drafter_order: 1}",
+)
+LICENCE = Path(__file__).parents[2] / "LICENSE"
 THINK = "workload.load={kind: closed_loop, concurrency: 4, think_time: 1 s}"
 GAMMA = "workload.load={kind: gamma, rate: 40 requests/s, cv: 2}"
 POISSON, EQUAL_GAPS = (f"workload.load={{kind: {kind}, rate: 40 requests/s}}" for kind in ("poisson", "constant"))
@@ -47,12 +60,21 @@ ON_OFF = f"workload.load={{kind: rate_profile, periods: {PERIODS.format('100 ms'
 UNIFORM = "workload.lengths={kind: uniform, prompt: [5, 50], output: [4, 20]}"
 SPREAD = "{mean: 30, sd: 9, max: 50}"
 TRACE = str(Path(__file__).parents[1] / "workload" / "small_trace.csv")
+DOMAINS = f"workload.lengths={{kind: trace, file: '{Path(TRACE).with_name('trace_with_domains.csv')}'}}"
 REPLAY = (f"workload.lengths={{kind: trace, file: '{TRACE}'}}", "workload.load={kind: replay}")
 SHARED, KEPT = "workload.shared_prefix={tokens: 90, number: 1}", "deployment.prefix_caching=true"
 TEXT, TEXTS = "{tokens: 50, number: 1}", "{tokens: 90, number: 9}"
 FULL = "workload.lengths={kind: fixed, prompt_tokens: 100000, output_tokens: 300}"  # room for 4 of them
 FIRST_CHUNK = {"admission": "first_chunk"}
 SWAP = "deployment.swap={space: 1 GiB, bandwidth: 20 GB/s}"
+PREFIXES = str(Path(__file__).parent / "shared_prefixes.jsonl")
+BY_PREFIX = (
+    f"workload.lengths={{kind: trace, file: '{PREFIXES}'}}",
+    "workload.load={kind: replay}",
+    "workload.num_requests=32",
+    "fleet={replicas: 3, router: {kind: prefix_aware, balance_abs_threshold: 0}}",
+)
+APART = "fleet={disaggregation: {prefill: 1, decode: 2, kv_transfer: {bandwidth: 10 GB/s}}}"
 TWO = ("deployment.num_devices=2", "deployment.tensor_parallel=2")
 OFF = "speculation.policy={kind: off_above, num_draft_tokens: 3, batch: 6}"
 OFF_AT_4 = "speculation.policy={kind: off_above, num_draft_tokens: 3, batch: 4}"
@@ -98,12 +120,19 @@ def spread(kind):
     return f"workload.lengths={{kind: {kind}, prompt: {SPREAD}, output: {SPREAD}}}"
 
 
-OF_A_CLASS = ("workload.mixture.lengths", "workload.mixture.acceptance")
+OTHER_GROUPS = ("fleet.disaggregation.prefill.deployment", "fleet.disaggregation.decode.deployment")
+OF_A_CLASS = ("workload.mixture.lengths", "workload.mixture.acceptance", "workload.domains")
 
 
 def mixture(share, priority=0):
     long = "{kind: fixed, prompt_tokens: 300, output_tokens: 30}"
     return f"[{{share: {share}, priority: {priority}}}, {{share: {1 - share}, lengths: {long}}}]"
+
+
+def two_groups(deployment="{}", policy=None):
+    """A replica as the deployment has it, and one with changes."""
+    policies = f", policy: {policy}" if policy else ""
+    return f"fleet.replicas=[{{count: 1}}, {{deployment: {deployment}{policies}}}]"
 
 
 # path → a change of it; a drafter's fields are told apart by its kind
@@ -205,6 +234,40 @@ CASES = {
     "speculation.acceptance[mean_length].concentration": Case(
         ("speculation.acceptance.concentration=0.2",), base=(MEAN, "speculation.verifier=block")
     ),
+    **{
+        f"speculation.acceptance[{kind}].{name}": Case((f"speculation.acceptance.{key}={value}",), base=(*base, *more))
+        for kind, base in (("constant", (CONSTANT,)), ("profile", ()), ("mean_length", (GEOMETRIC,)))
+        for name, key, value, more in (
+            ("spread", "spread", 0.2, ()),
+            ("hard_stretches.share", "hard_stretches.share", 0.5, (HARD,)),
+            ("hard_stretches.mean_length", "hard_stretches.mean_length", 9, (HARD,)),
+            ("hard_stretches.drop", "hard_stretches.drop", 0.1, (HARD,)),
+            ("by_context.tokens", "by_context", "[{tokens: 5, factor: 0.9}, {tokens: 105, factor: 0.2}]", (FALLING,)),
+            ("by_context.factor", "by_context", "[{tokens: 5, factor: 0.9}, {tokens: 120, factor: 0.6}]", (FALLING,)),
+        )
+    },
+    "speculation.acceptance[profile].by_num_draft_tokens": Case(
+        ("speculation.acceptance.by_num_draft_tokens={3: [0.9, 0.8, 0.7]}",)
+    ),
+    "speculation.acceptance[replay].file": Case(
+        (f"speculation.acceptance.file='{RECORDING.with_name('other_recording.jsonl')}'",), base=RECORDED
+    ),
+    "speculation.acceptance[replay].field": Case(("speculation.acceptance.field=ngram",), base=RECORDED),
+    **{
+        f"speculation.acceptance[ngram_models].{name}": Case(
+            (f"speculation.acceptance.{name}={value}",), base=LANGUAGE_MODELS
+        )
+        for name, value in (
+            ("text", f"'{LICENCE}'"),
+            ("unit", "word"),
+            ("vocabulary", 8),
+            ("target_order", 3),
+            ("drafter_order", 2),
+            ("interpolation", 0.5),
+            ("top_p", 0.5),
+            ("drafter_temperature", 2),
+        )
+    },
     "speculation.policy[static].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",)),
     "speculation.policy[off_above].num_draft_tokens": Case(("speculation.policy.num_draft_tokens=4",), base=(OFF,)),
     "speculation.policy[off_above].batch": Case(("speculation.policy.batch=5",), base=(OFF,)),
@@ -276,6 +339,10 @@ CASES = {
         ("workload.mixture=[{share: 1.0, acceptance: {kind: constant, overlap: 0.3}}]",),
         base=("workload.mixture=[{share: 1.0, acceptance: {kind: constant, overlap: 0.6}}]",),
     ),
+    "workload.mixture.temperature": Case(
+        ("workload.mixture=[{share: 1.0, temperature: 0}]",), base=("workload.mixture=[{share: 1.0}]", CONSTANT)
+    ),
+    "workload.domains": Case(("workload.domains={1: {kind: constant, overlap: 0.3}}",), base=(DOMAINS, CONSTANT)),
     "workload.mixture.priority": Case(
         (f"workload.mixture={mixture(0.5, 1)}",),
         base=(f"workload.mixture={mixture(0.5)}",),
@@ -317,11 +384,38 @@ CASES = {
         f"engine.kernels.attention.{name}": kernels("attention", **{name: value})
         for name, value in zip(AttentionUnderEngine.model_fields, ("90 us", "1 us", 0.3, 0.3, 4.0, "0 us"), strict=True)
     },
+    "fleet.replicas.count": Case(("fleet.replicas=[{count: 2}]",), base=("fleet.replicas=[{count: 1}]",)),
+    "fleet.replicas.policy": Case((two_groups(policy="{num_draft_tokens: 0}"),), base=(two_groups(),)),
+    **{
+        f"fleet.replicas.deployment.{name}": Case((two_groups(f"{{{change}}}"),), DEMO, (two_groups(),))
+        for name, change in (
+            ("device", "device: h200"),
+            ("tensor_parallel", "num_devices: 2, tensor_parallel: 2"),
+            ("pipeline_parallel", "num_devices: 2, pipeline_parallel: 2"),
+            ("num_devices", "num_devices: 2"),
+            ("engine", "engine: ideal"),
+        )
+    },
+    "fleet.replicas.deployment.expert_parallel": Case((two_groups("{expert_parallel: 8}"),), MIXTURE, (two_groups(),)),
+    "fleet.disaggregation.prefill.count": Case(("fleet.disaggregation.prefill=[{count: 2}]",), base=(APART,)),
+    "fleet.disaggregation.decode.count": Case(("fleet.disaggregation.decode=[{count: 1}]",), base=(APART,)),
+    "fleet.disaggregation.kv_transfer.bandwidth": Case(
+        ("fleet.disaggregation.kv_transfer.bandwidth=1 GB/s",), base=(APART,)
+    ),
+    "fleet.disaggregation.kv_transfer.latency": Case(("fleet.disaggregation.kv_transfer.latency=9 ms",), base=(APART,)),
+    "fleet.router[prefix_aware].cache_threshold": Case(("fleet.router.cache_threshold=0.9",), base=BY_PREFIX),
+    "fleet.router[prefix_aware].balance_abs_threshold": Case(
+        ("fleet.router.balance_abs_threshold=64",), base=BY_PREFIX
+    ),
+    "fleet.router[prefix_aware].balance_rel_threshold": Case(
+        ("fleet.router.balance_rel_threshold=9",), base=(*BY_PREFIX, "workload.load.speed=20")
+    ),
     "engine.kernels.elementwise.launch": kernels("elementwise", launch="9 us"),
 }
 # what these say is checked against other inputs, and a wrong value is an error
 REFUSED = {
     "deployment.num_devices",
+    "fleet.replicas.deployment.num_devices",
     "speculation.drafter[draft_model].vocabulary_map",
     "speculation.drafter[eagle].vocabulary_map",
 }
@@ -330,6 +424,8 @@ DOCUMENTATION = {
     "speculation.acceptance[constant].source",
     "speculation.acceptance[profile].source",
     "speculation.acceptance[mean_length].source",
+    "speculation.acceptance[replay].source",
+    "speculation.acceptance[ngram_models].source",
     "engine.name",
     "engine.sources",
     # needs a package that tests do without; what it changes is in costs/test_operator_tables.py
@@ -373,9 +469,13 @@ WALKED = [
     *leaves(Deployment, "deployment"),
     *leaves(Speculation, "speculation"),
     *leaves(Engine, "engine"),
+    # a group's policies are those of the whole, walked there, and groups are alike in all pools
+    *(path for path in leaves(Fleet, "fleet") if ".policy[" not in path and not path.startswith(OTHER_GROUPS)),
+    "fleet.replicas.policy",
     # the lengths and the acceptance of a class are those of the whole, walked there
     *(path for path in leaves(Workload, "workload") if not path.startswith(OF_A_CLASS)),
     "workload.mixture.acceptance",
+    "workload.domains",
 ]
 
 
@@ -404,7 +504,7 @@ def outcome(case: Case, change: tuple[str, ...], engine: dict[str, Any]) -> str:
     except SpecsimError as error:
         return f"refused: {error}"
     altered = inputs.engine.model_copy(update=case.engine_base | engine)
-    simulation = Simulation(replace(inputs, engine=altered))
+    simulation = simulation_of(replace(inputs, engine=altered))
     workload, policy = inputs.scenario.workload, inputs.scenario.speculation.policy
     records = simulation.run(
         workload.load,
@@ -416,6 +516,7 @@ def outcome(case: Case, change: tuple[str, ...], engine: dict[str, Any]) -> str:
     digest = hashlib.sha256(repr([simulation.memory(True).kv_tokens, simulation.memory(True).weights]).encode())
     for table in (records.requests, records.steps, records.rounds):
         for column in fields(table):
+            digest.update(repr(getattr(table, column.name) is None).encode())
             digest.update(np.ascontiguousarray(getattr(table, column.name)).tobytes())
     return digest.hexdigest()
 

@@ -17,6 +17,7 @@ EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re
 def test_it_runs(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("my-trace.csv").write_text("arrival_s,prompt_tokens,output_tokens\n0,30,5\n0.5,20,7\n2,40,3\n")
+    Path("my-domains.csv").write_text("arrival_s,prompt_tokens,output_tokens,domain\n0,30,5,3\n0.5,20,7,0\n")
     workload = {"num_requests": 8, "load": {"kind": "closed_loop", "concurrency": 4}} | yaml.safe_load(example)
     Path("mine.yaml").write_text(yaml.safe_dump({"extends": "llama3.1-8b-h100-eagle3", "workload": workload}))
     inputs = load_scenario("./mine.yaml")
