@@ -11,7 +11,8 @@ from typing import Any
 
 from specsim.engine.run import warm_up
 from specsim.errors import InputError, Problem
-from specsim.planner.cells import CellResult, CellStore, Failure, Task, outcome_of, run_cell, task_of
+from specsim.planner.cell_store import CellStore
+from specsim.planner.cells import CellResult, Failure, Task, outcome_of, run_cell, task_of
 from specsim.planner.executors import Workers, spread
 from specsim.planner.grid_cells import Cells, check, problems_of
 from specsim.planner.points import Progress
