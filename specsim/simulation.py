@@ -5,10 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from specsim.costs.extrapolation import Extrapolation, beyond_device, beyond_profile
 from specsim.costs.layers import Split
@@ -19,32 +15,20 @@ from specsim.costs.passes import PassCost
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
 from specsim.costs.step import Pricing, StepCost
-from specsim.drafting.lookups import share_at_least
-from specsim.drafting.ngrams import Ngrams, count_ngrams, tokens_of
-from specsim.drafting.replayed import ReplayedAcceptance
-from specsim.drafting.shape import DraftShape
-from specsim.drafting.stated import ChainSource, chain_source, draft_shape, tree_source
-from specsim.drafting.text_models import TextModels, joined_texts, text_models
-from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.engine.setup import Setup
-from specsim.errors import InputError, Problem, invalid
+from specsim.errors import invalid
 from specsim.feasible import Room, check_lengths
 from specsim.forward import Reach
 from specsim.records import RunRecords
-from specsim.rng import stream
-from specsim.schema import documents
-from specsim.schema.acceptance import StatedAcceptance
-from specsim.schema.domain_checks import domains
 from specsim.schema.load import Inputs
 from specsim.schema.policy import Policy, StaticPolicy
 from specsim.schema.quantisation import KV_BYTES, Quantisation
 from specsim.schema.scenario import Deployment
 from specsim.schema.speculation import NgramLookup, pass_kind
-from specsim.schema.token_sources import NgramModels, ReplayAcceptance
 from specsim.schema.workload import ClosedLoop, Load, Replay
+from specsim.sources import Sources
 from specsim.workload.lengths import Lengths
-from specsim.workload.recordings import read_recording
 from specsim.workload.stated import Traffic
 
 LONG_RUN = 10_000_000  # output tokens; a round takes 56 bytes, and each token is one without speculation
@@ -59,9 +43,7 @@ class Simulation:
         traffic: what clients send; by default as the inputs say.
 
     Attributes:
-        domains: whose acceptance and temperature requests have, by their number.
-        recordings: of domains whose acceptance is replayed, by their number.
-        texts: language models, by the path of the acceptance in the scenario.
+        sources: what proposes drafts and scores them.
         traffic: what clients send.
         target, drafter: what their forward passes multiply; no drafter where no model drafts.
         rates: what the device achieves.
@@ -87,19 +69,9 @@ class Simulation:
         self.products = _measured_products(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
         self.hands_on_all = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
         scenario, where = inputs.scenario, str(inputs.files["scenario"])
-        self.domains = domains(scenario)
-        self.recordings = {
-            number: read_recording(inputs.acceptance_files[domain.path], domain.acceptance.field)
-            for number, domain in enumerate(self.domains)
-            if isinstance(domain.acceptance, ReplayAcceptance)
-        }
-        self.texts = {
-            domain.path: _models_of(inputs.acceptance_files[domain.path], domain.acceptance)
-            for domain in self.domains
-            if isinstance(domain.acceptance, NgramModels)
-        }
+        self.sources = Sources(scenario, inputs.acceptance_files)
         self.traffic = traffic or Traffic(
-            scenario.workload, inputs.lengths_files, scenario.seed, where, self.recordings
+            scenario.workload, inputs.lengths_files, scenario.seed, where, self.sources.recordings
         )
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
@@ -158,16 +130,13 @@ class Simulation:
         """How the engine is to serve; arguments as of ``run``."""
         scenario, engine = self.inputs.scenario, self.inputs.engine
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
-        memory, shape, swap = self.memory(speculating), self.draft_shape(num_draft_tokens), scenario.deployment.swap
+        memory, shape, swap = (
+            self.memory(speculating),
+            self.sources.draft_shape(num_draft_tokens),
+            scenario.deployment.swap,
+        )
         max_num_seqs, max_num_batched_tokens = self._limits(speculating)
-        source: ChainSource | TreeAcceptance | TextModels
-        others: list[ChainSource] = []
-        if self.rule == "tree":
-            source = self.tree_source(num_draft_tokens)
-        elif self.rule == "text":
-            source = joined_texts([self.text_models(number) for number in range(len(self.domains))])
-        else:
-            source, *others = self.acceptance_sources(num_draft_tokens)
+        source, *others = self.sources.of(num_draft_tokens)
         return Setup(
             max_num_seqs=max_num_seqs,
             max_num_batched_tokens=max_num_batched_tokens,
@@ -176,12 +145,12 @@ class Simulation:
             cost=cost or self.step_cost(speculating),
             drafter=None if isinstance(drafter, NgramLookup) or not speculating else drafter,
             hands_on_all=self.hands_on_all,
-            share_at_least=self.share_at_least(num_draft_tokens) if isinstance(drafter, NgramLookup) else None,
+            share_at_least=self.sources.share_at_least(num_draft_tokens) if isinstance(drafter, NgramLookup) else None,
             policy=policy or StaticPolicy(num_draft_tokens=num_draft_tokens),
             shape=shape,
             source=source,
             domains=tuple(others),
-            rule=self.rule,
+            rule=self.sources.rule,
             seed=scenario.seed,
             replication=replication,
             pool_tokens=memory.room(shape.max_nodes),
@@ -248,60 +217,6 @@ class Simulation:
         """The lengths of the first requests of a replication; under a replay, those of the trace in its order."""
         return self.traffic.lengths(num_requests, replication, load)
 
-    @property
-    def rule(self) -> Literal["token", "block", "tree", "greedy", "text"]:
-        """The verifier that runs: the greedy one where nothing is sampled; text where language models draft."""
-        if self.texts:
-            return "text"
-        stated = self.inputs.scenario.speculation
-        return stated.verifier if any(domain.temperature > 0 for domain in self.domains) else stated.rule
-
-    def draft_shape(self, num_draft_tokens: int) -> DraftShape:
-        """How the draft tokens of a round hang together."""
-        return draft_shape(self.inputs.scenario.speculation, num_draft_tokens)
-
-    def tree_source(self, num_levels: int) -> TreeAcceptance:
-        """What proposes trees and scores them, the same in every replication; only of scenarios that have a tree."""
-        return tree_source(self.inputs.scenario.speculation, num_levels, self._distributions())
-
-    def acceptance_sources(self, num_draft_tokens: int) -> tuple[ChainSource, ...]:
-        """What proposes chains and scores them, by domain, the same in every replication."""
-        return tuple(self._acceptance_source(number, num_draft_tokens) for number in range(len(self.domains)))
-
-    def text_models(self, number: int) -> TextModels:
-        """What proposes and scores the chains of a domain whose acceptance follows from language models."""
-        path, stated, temperature = self.domains[number]
-        if not isinstance(stated, NgramModels):
-            raise ValueError(f"no language models draft for domain {number}")
-        drafter = temperature if stated.drafter_temperature is None else stated.drafter_temperature
-        return text_models(
-            self.texts[path],
-            stated.drafter_order,
-            temperature=temperature,
-            drafter_temperature=drafter,
-            top_p=stated.top_p,
-            sampled=self.inputs.scenario.speculation.sampled,
-        )
-
-    def _acceptance_source(self, number: int, num_draft_tokens: int) -> ChainSource:
-        """That of a domain."""
-        seed, domain = self.inputs.scenario.seed, self.domains[number]
-        rng = stream(seed, "distributions", number) if number else self._distributions()
-        speculation, greedy = self.inputs.scenario.speculation, domain.temperature == 0
-        if isinstance(domain.acceptance, StatedAcceptance):
-            return chain_source(speculation, domain.acceptance, num_draft_tokens, rng, greedy=greedy)
-        found, stated = self.recordings[number], (other.acceptance for other in self.domains)
-        vocabulary = next((part.vocabulary for part in stated if isinstance(part, StatedAcceptance)), 2)
-        sampled = speculation.sampled
-        return ReplayedAcceptance(found.starts, found.emitted, num_draft_tokens, vocabulary, rng, sampled=sampled)
-
-    def _distributions(self) -> np.random.Generator:
-        return stream(self.inputs.scenario.seed, "distributions")
-
-    def share_at_least(self, num_draft_tokens: int) -> NDArray[np.float64]:
-        """Share of drafts of at least 1, 2, .. tokens where so many are asked for [num_draft_tokens]."""
-        return share_at_least(self.inputs.scenario.speculation.drafter, num_draft_tokens)
-
     def _make_step_cost(self, speculating: bool) -> StepCost:
         ideal, engine = self.inputs.scenario.deployment.ideal, self.inputs.engine
         device, factor, drafter = engine.on(self.inputs.device), engine.verify_attention_factor or 1.0, None
@@ -354,7 +269,7 @@ class Simulation:
         speculating, engine = num_draft_tokens > 0, self.inputs.engine
         return Room(
             memory=self.memory(speculating),
-            draft_tokens=self.draft_shape(num_draft_tokens).max_nodes,
+            draft_tokens=self.sources.draft_shape(num_draft_tokens).max_nodes,
             block_size=engine.block_size or BLOCK_SIZE,
             step_tokens=self._limits(speculating)[1],
             whole_prompts=bool(engine.whole_prompts),
@@ -379,15 +294,6 @@ def labelled(run: RunRecords, lengths: Lengths) -> RunRecords:
     """The run, its requests with what is known of them beside their lengths."""
     labels = {name: getattr(lengths, name) for name in ("of_class", "priority", "domain")}
     return replace(run, requests=replace(run.requests, **labels))
-
-
-def _models_of(file: Path, stated: NgramModels) -> Ngrams:
-    """The language models of a text."""
-    tokens = tokens_of(documents.read_text(file), stated.unit, stated.vocabulary)
-    try:
-        return count_ngrams(tokens, stated.target_order, stated.interpolation)
-    except ValueError as error:
-        raise InputError([Problem(str(file), "", "", str(error))]) from None
 
 
 def _measured_products(inputs: Inputs, rates: Rates) -> MeasuredProducts:

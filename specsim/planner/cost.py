@@ -143,7 +143,7 @@ def step_costs(
         where = str(inputs.files["scenario"])
         raise InfeasibleError([Problem(where, "workload.lengths", f"{context} tokens", remedy)])
     steps = tuple(_step(simulation, batch, k, context, prompt_tokens) for batch in batches for k in draft_lengths)
-    drafts = simulation.draft_shape(max(draft_lengths)).max_nodes
+    drafts = simulation.sources.draft_shape(max(draft_lengths)).max_nodes
     batch, chunks = max(batches), int(prompt_tokens > 0)
     reached = Reach(batch * (1 + drafts) + prompt_tokens, batch + chunks, batch * (context + drafts) + prompt_tokens)
     return CostReport(context, prompt_tokens, mean, steps, memory, simulation.extrapolation(reached))
@@ -230,12 +230,12 @@ def _usage(simulation: Simulation, work: StepWork) -> Usage:
 
 def _room(simulation: Simulation, tokens: int, num_draft_tokens: int) -> int:
     """Requests of so many tokens, and their drafts, that the KV pool holds at once."""
-    plan, drafts = simulation.memory(num_draft_tokens > 0), simulation.draft_shape(num_draft_tokens).max_nodes
+    plan, drafts = simulation.memory(num_draft_tokens > 0), simulation.sources.draft_shape(num_draft_tokens).max_nodes
     return plan.kv_tokens // plan.pool_tokens(tokens + drafts, drafts)
 
 
 def _memory(simulation: Simulation, num_draft_tokens: int, request_tokens: int) -> MemoryReport:
-    drafts = simulation.draft_shape(num_draft_tokens).max_nodes
+    drafts = simulation.sources.draft_shape(num_draft_tokens).max_nodes
     return MemoryReport(
         num_draft_tokens=num_draft_tokens,
         plan=simulation.memory(num_draft_tokens > 0),

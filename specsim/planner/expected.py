@@ -62,18 +62,18 @@ def decode_step(simulation: Simulation, batch: int, num_draft_tokens: int, conte
 
 def tokens_per_round(simulation: Simulation, num_draft_tokens: int) -> float:
     """Mean tokens that a request receives in a step, with whatever drafts were found for it."""
-    shares = length_shares(simulation.share_at_least(num_draft_tokens))
+    shares = length_shares(simulation.sources.share_at_least(num_draft_tokens))
     return math.fsum(share * tokens_per_verify(simulation, k) for k, share in enumerate(shares.tolist()) if share)
 
 
 @lru_cache(maxsize=64)  # a curve asks for the same few at every batch
 def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
     """Mean tokens per verify with so many drafts: the closed form of what is stated; of blocks and trees a mean."""
-    if simulation.rule == "tree" and num_draft_tokens:
+    if simulation.sources.rule == "tree" and num_draft_tokens:
         return _tokens_per_tree(simulation, num_draft_tokens)
     tokens = []
-    sources = simulation.acceptance_sources(num_draft_tokens) if simulation.rule == "block" else ()
-    for number, domain in enumerate(simulation.domains):
+    sources = simulation.sources.acceptance_sources(num_draft_tokens) if simulation.sources.rule == "block" else ()
+    for number, domain in enumerate(simulation.sources.domains):
         source = sources[number] if sources and domain.temperature and num_draft_tokens else None
         if isinstance(source, PositionAcceptance):
             tokens.append(_tokens_per_block(simulation, source, num_draft_tokens))
@@ -84,12 +84,12 @@ def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
 
 def _tokens_per_chain(simulation: Simulation, number: int, num_draft_tokens: int) -> float:
     """Of a domain: at the mean context, over the lengths of a recording, over long outputs of language models."""
-    acceptance = simulation.domains[number].acceptance
+    acceptance = simulation.sources.domains[number].acceptance
     if isinstance(acceptance, ReplayAcceptance):
-        found = simulation.recordings[number]
+        found = simulation.sources.recordings[number]
         return mean_recorded_tokens(found.starts, found.emitted, found.output_tokens, num_draft_tokens)
     if isinstance(acceptance, NgramModels):
-        return mean_text_tokens(simulation.text_models(number), num_draft_tokens)
+        return mean_text_tokens(simulation.sources.text_models(number), num_draft_tokens)
     if acceptance.varies:
         return mean_tokens_varied(acceptance, num_draft_tokens, mean_context(simulation))
     return float(expected_tokens_of(acceptance.conditional(num_draft_tokens)))
@@ -113,8 +113,8 @@ def _tokens_per_block(simulation: Simulation, source: PositionAcceptance, num_dr
 
 
 def _tokens_per_tree(simulation: Simulation, num_levels: int) -> float:
-    source, width = simulation.tree_source(num_levels), simulation.draft_shape(num_levels).width
-    shape = simulation.draft_shape(num_levels)
+    source, width = simulation.sources.tree_source(num_levels), simulation.sources.draft_shape(num_levels).width
+    shape = simulation.sources.draft_shape(num_levels)
     rng = stream(simulation.inputs.scenario.seed, "expected tokens")
     token = source.propose(rng.random((DRAFT_SAMPLE, num_levels, width)))
     trees = source.score_sampled(token)
@@ -146,5 +146,5 @@ def free_verify_batch(simulation: Simulation, num_draft_tokens: int) -> int | No
     form = simulation.target.split.quantisation.mlp
     achieved = product_rates(form, rates)
     ridge = achieved.flops / achieved.bandwidth * (form.bytes_per_weight / 2)
-    shares = length_shares(simulation.share_at_least(num_draft_tokens))
-    return math.floor(ridge / (float(shares @ simulation.draft_shape(num_draft_tokens).num_nodes) + 1))
+    shares = length_shares(simulation.sources.share_at_least(num_draft_tokens))
+    return math.floor(ridge / (float(shares @ simulation.sources.draft_shape(num_draft_tokens).num_nodes) + 1))

@@ -69,11 +69,11 @@ def step_works(
         return (StepWork(target),)
     if isinstance(drafter, NgramLookup):
         rng = stream(simulation.inputs.scenario.seed, "expected lookups")
-        batches = drafts_of_batches(BATCH_SAMPLE, batch, simulation.share_at_least(num_draft_tokens), rng)
+        batches = drafts_of_batches(BATCH_SAMPLE, batch, simulation.sources.share_at_least(num_draft_tokens), rng)
         targets = [_target_pass(simulation, found, context, prompts) for found in batches]
         return tuple(StepWork(target, num_lookups=batch, speculating=True) for target in targets)
     last = np.full(batch, accepted)
-    shape = simulation.draft_shape(num_draft_tokens)
+    shape = simulation.sources.draft_shape(num_draft_tokens)
     verified = np.full(batch, shape.max_nodes + 1) if simulation.hands_on_all else None
     catch_up = catch_up_tokens(drafter, last, last == wanted, verified)
     passes = draft_passes(drafter, shape, wanted, catch_up, contexts, prompts)
@@ -82,7 +82,7 @@ def step_works(
 
 def _target_pass(simulation: Simulation, num_draft: Ints, context: int, prompts: PromptWork) -> Pass:
     """Each request's last token with its drafts [batch], and the prompt chunk, which yields no logits yet."""
-    shape = simulation.draft_shape(int(num_draft.max()))
+    shape = simulation.sources.draft_shape(int(num_draft.max()))
     num_nodes = shape.num_nodes[num_draft]
     queries, reads = int((1 + num_nodes).sum()), context + num_nodes
     return Pass(

@@ -74,7 +74,7 @@ def test_the_closed_form_weighs_domains_by_their_verifies(simulation):
 def test_without_acceptances_of_their_own_classes_share_the_stated_one():
     plain = "workload.mixture=[{share: 0.5}, {share: 0.5}]"
     inputs = load_scenario("llama3.1-8b-h100-eagle3", [ACCEPTANCE, LENGTHS, plain])
-    assert len(Simulation(inputs).acceptance_sources(K)) == 1
+    assert len(Simulation(inputs).sources.acceptance_sources(K)) == 1
 
 
 TEMPERATURES = "workload.mixture=[{share: 0.5}, {share: 0.3, temperature: 0}, {share: 0.2, temperature: 0.7}]"

@@ -55,7 +55,7 @@ def test_in_a_context_the_first_token_is_distributed_as_the_target(monkeypatch, 
     subject = simulation(*how, top_p=0.9, drafter_temperature=0.8) if "argmax" not in str(how) else simulation(*how)
     served(subject, number=400)
     context, token = (np.concatenate(column) for column in zip(*seen, strict=True))
-    p = subject.text_models(0).p
+    p = subject.sources.text_models(0).p
     for row in np.argsort(-np.bincount(context))[:10]:
         count = np.bincount(token[context == row], minlength=p.shape[1])
         due = p[row] * count.sum()
@@ -120,7 +120,7 @@ def test_classes_have_temperatures_and_texts_of_their_own(tmp_path):
         mean = total.sum() / count.sum()
         error = np.sqrt(((total - mean * count) ** 2).sum()) / count.sum()
         # as above; at temperature 0 outputs run into a loop, after up to some 30 tokens here
-        due = mean_text_tokens(subject.text_models(c), K)
+        due = mean_text_tokens(subject.sources.text_models(c), K)
         assert abs(mean - due) < 4 * error + (30 / 300 * 3 if c == 1 else 10 / 300 * accepted[mine].std())
 
 
