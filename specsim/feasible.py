@@ -81,11 +81,12 @@ def _why_never(room: Room, longest: int) -> list[str]:
     needed = room.memory.pool_tokens(longest + drafts, drafts)
     with_drafts = f" with its drafts ({longest} + {drafts})" if drafts else f" ({longest})"
     remedies = []
-    if needed > pool // room.block_size * room.block_size:
+    blocks = pool // room.block_size * room.block_size
+    if needed > blocks:
         held = "" if needed == longest + drafts else f", which takes the room of {needed}"
         remedies.append(
-            f"the KV pool holds {pool} tokens, fewer than the longest request{with_drafts}{held}; use more devices, a "
-            "larger device or shorter requests"
+            f"the KV pool holds {blocks} tokens, fewer than the longest request{with_drafts}{held}; use more devices, "
+            "a larger device or shorter requests"
         )
     if room.whole_prompts and longest > room.step_tokens:
         remedies.append(

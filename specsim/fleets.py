@@ -21,7 +21,7 @@ from specsim.schema.fleet import Fleet, PrefixAware, ReplicaGroup
 from specsim.schema.load import Inputs
 from specsim.schema.policy import Policy
 from specsim.schema.workload import ClosedLoop, Load
-from specsim.simulation import Simulation, is_short, labelled
+from specsim.simulation import Simulation, is_short
 from specsim.workload.lengths import Lengths
 
 
@@ -81,9 +81,9 @@ class FleetSimulation(Simulation):
         setup = self._setup_of(setups, num_draft_tokens)
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            return labelled(fleet_closed_loop(setup, lengths, load.concurrency, think), lengths)
+            return self.labelled(fleet_closed_loop(setup, lengths, load.concurrency, think), lengths)
         arrivals = self.traffic.arrivals(load, num_requests, replication)
-        return labelled(fleet_open_loop(setup, lengths, arrivals), lengths)
+        return self.labelled(fleet_open_loop(setup, lengths, arrivals), lengths)
 
     def _setup_of(self, setups: Sequence[Setup], num_draft_tokens: int) -> FleetSetup:
         """The fleet, from each group's way to serve."""

@@ -113,9 +113,16 @@ class Simulation:
         )
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            return labelled(serve_closed_loop(setup, lengths, load.concurrency, think), lengths)
+            return self.labelled(serve_closed_loop(setup, lengths, load.concurrency, think), lengths)
         arrivals = self.traffic.arrivals(load, num_requests, replication)
-        return labelled(serve_open_loop(setup, lengths, arrivals), lengths)
+        return self.labelled(serve_open_loop(setup, lengths, arrivals), lengths)
+
+    def labelled(self, run: RunRecords, lengths: Lengths) -> RunRecords:
+        """The run, its requests with what is known of them beside their lengths; domains as the trace numbers them."""
+        labels = {name: getattr(lengths, name) for name in ("of_class", "priority", "domain")}
+        if lengths.domain is not None and self.inputs.scenario.workload.domains:
+            labels["domain"] = self.traffic.stated_domains[lengths.domain]
+        return replace(run, requests=replace(run.requests, **labels))
 
     def setup(
         self,
@@ -288,12 +295,6 @@ class Simulation:
 def is_short(lengths: Lengths) -> bool:
     """Whether every round of a run is kept unless it is said otherwise."""
     return bool(lengths.output.sum() <= LONG_RUN)
-
-
-def labelled(run: RunRecords, lengths: Lengths) -> RunRecords:
-    """The run, its requests with what is known of them beside their lengths."""
-    labels = {name: getattr(lengths, name) for name in ("of_class", "priority", "domain")}
-    return replace(run, requests=replace(run.requests, **labels))
 
 
 def _measured_products(inputs: Inputs, rates: Rates) -> MeasuredProducts:

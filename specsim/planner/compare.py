@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +20,9 @@ from specsim.errors import BrokenRunError
 from specsim.fleets import simulation_of
 from specsim.forward import Reach, farthest
 from specsim.planner.load_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric, Server, class_rows, load_row
+from specsim.planner.notes import beyond_positions, held_acceptance
 from specsim.planner.points import Progress
-from specsim.records import RunRecords
+from specsim.records import RequestRecords, RunRecords
 from specsim.schema.load import Inputs
 from specsim.schema.scenario import Scenario
 from specsim.schema.workload import Replay
@@ -51,6 +52,8 @@ class LoadResult:
         extrapolation: what lay beyond the ranges that the figures used were measured over.
         left_out: requests of traces that failed and are not among those served.
         missing: replications that an interruption left out.
+        in_trace: requests of the trace that is replayed; None where none is.
+        notes: what the inputs leave open, in sentences.
     """
 
     num_draft_tokens: int
@@ -64,6 +67,8 @@ class LoadResult:
     extrapolation: Extrapolation | None = None
     left_out: int = 0
     missing: int = 0
+    in_trace: int | None = None
+    notes: tuple[str, ...] = ()
 
     def interval(self, num_draft_tokens: int, metric: Metric) -> Interval:
         """A metric's mean over replications with its 95 % interval."""
@@ -226,7 +231,16 @@ def _result(
         extrapolation=simulation.extrapolation(farthest(run.reached for run in every)),
         left_out=sum(trace.left_out for trace in simulation.traffic.traces.values()),
         missing=scenario.run.replications - len(found),
+        in_trace=simulation.traffic.num_replayed,
+        notes=tuple(_notes(simulation.inputs, records[0].requests)),
     )
+
+
+def _notes(inputs: Inputs, requests: RequestRecords) -> Iterator[str]:
+    drafted = inputs.scenario.speculation.policy.num_draft_tokens
+    yield from held_acceptance(inputs.scenario.speculation, drafted)
+    if drafted:
+        yield from beyond_positions(inputs, int((requests.prompt_tokens + requests.output_tokens).max()))
 
 
 def _check(run: RunRecords, kv_pools: list[int], num_draft_tokens: int, replication: int) -> None:

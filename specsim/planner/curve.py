@@ -17,7 +17,7 @@ from specsim.costs.extrapolation import Extrapolation
 from specsim.fleets import simulation_of
 from specsim.forward import farthest
 from specsim.planner.expected import LENGTH_SAMPLE, decode_step, free_verify_batch, mean_context
-from specsim.planner.notes import held_acceptance
+from specsim.planner.notes import beyond_positions, held_acceptance
 from specsim.planner.points import Point, PointRuns, Progress, num_requests, run_all
 from specsim.schema.acceptance import StatedAcceptance
 from specsim.schema.load import Inputs
@@ -200,15 +200,8 @@ def _notes(simulation: Simulation) -> Iterator[str]:
             f"One batch passes through the {stages} pipeline stages at a time; engines overlap up to {stages}, so "
             "throughputs are lower bounds."
         )
-    if inputs.drafter is None:
-        return
-    lengths, positions = simulation.lengths(LENGTH_SAMPLE, replication=0), inputs.drafter.max_position_embeddings
-    longest = int((lengths.prompt + lengths.output).max())
-    if positions is not None and longest > positions:
-        yield (
-            f"The drafter takes {positions} positions, and requests are up to {longest} tokens long: what it drafts "
-            "beyond is not covered by the acceptance stated."
-        )
+    lengths = simulation.lengths(LENGTH_SAMPLE, replication=0)
+    yield from beyond_positions(inputs, int((lengths.prompt + lengths.output).max()))
 
 
 def _running_limit(points: pd.DataFrame) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from specsim.schema.load import Inputs
 from specsim.schema.speculation import Speculation
 
 
@@ -17,3 +18,13 @@ def held_acceptance(speculation: Speculation, longest_draft: int) -> Iterator[st
     if longest_draft == measured + 1:
         held = f"position {longest_draft} holds"
     yield f"Acceptance is stated for {stated}; {held} the last conditional value."
+
+
+def beyond_positions(inputs: Inputs, longest: int) -> Iterator[str]:
+    """That requests of so many tokens are longer than what the drafter was made for."""
+    positions = None if inputs.drafter is None else inputs.drafter.max_position_embeddings
+    if positions is not None and longest > positions:
+        yield (
+            f"The drafter takes {positions} positions, and requests are up to {longest} tokens long: what it drafts "
+            "beyond is not covered by the acceptance stated."
+        )

@@ -10,7 +10,6 @@ from rich.table import Table
 
 from specsim.planner.compare import LoadResult
 from specsim.planner.load_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric
-from specsim.planner.notes import held_acceptance
 from specsim.report.fleet import fleet_sentences
 from specsim.report.intervals import plain, with_interval
 from specsim.report.traffic import left_out_sentence, load_words, traffic_sentences
@@ -20,18 +19,19 @@ from specsim.schema.scenario import Scenario
 from specsim.schema.workload import ClosedLoop
 
 GROWS = 1.3  # times as long per token in the last quarter as in the first; in balance it is 1 but for chance and ramp
+EVENLY = 4.0  # a queue that grows evenly from nothing is 7 times as long in the last quarter of a run as in the first
 KEEPS_UP = 0.8  # share of a run over which requests arrive; what follows is the last ones' own latency, or a queue
 TAILS = ("TTFT", "TPOT", "E2E")
 
 
 def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     """The answer, and what it must be read with."""
-    held = held_acceptance(scenario.speculation, result.num_draft_tokens)
     sent = len(result.records[0].requests.arrival)
-    read_with = [_counted(result), *traffic_sentences(scenario.workload, sent), *left_out_sentence(result.left_out)]
+    of_traffic = traffic_sentences(scenario.workload, sent, result.in_trace)
+    read_with = [_counted(result), *of_traffic, *left_out_sentence(result.left_out)]
     notes = [*saturation(scenario, result), *preemptions(scenario, result), *reuse(scenario, result)]
     told = [*fleet_sentences(scenario, result), *_missing(scenario, result), *notes, *confidence(scenario)]
-    return [load_answer(scenario, result), *told, *read_with, *held]
+    return [load_answer(scenario, result), *told, *read_with, *result.notes]
 
 
 def load_answer(scenario: Scenario, result: LoadResult) -> str:
@@ -72,6 +72,8 @@ def _tail(result: LoadResult, num_draft_tokens: int, name: str) -> str:
 
 def _keeping_up(result: LoadResult) -> str:
     """Which arms serve what is offered."""
+    if any(math.isnan(growth) for growth in result.growth.values()):
+        return "too few requests to tell whether the server keeps up"
     behind = [k for k in result.values if not keeps_up(result, k)]
     if len(behind) == len(result.values):
         return "the server does not keep up"
@@ -105,7 +107,7 @@ def keeps_up(result: LoadResult, num_draft_tokens: int) -> bool:
 
 def rate_is_met(sending_share: float, growth: float) -> bool:
     """Whether runs with these figures, see ``LoadResult``, serve the rate offered."""
-    return not (0 < sending_share < KEEPS_UP and growth > GROWS)
+    return not ((0 < sending_share < KEEPS_UP and growth > GROWS) or growth > EVENLY)
 
 
 def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
@@ -155,8 +157,10 @@ def preemptions(scenario: Scenario, result: LoadResult) -> list[str]:
 
 def reuse(scenario: Scenario, result: LoadResult) -> list[str]:
     """How much of the prompts was found in the cache, by arm."""
+    workload = scenario.workload
     if not scenario.deployment.prefix_caching:
-        return []
+        alike = workload.shared_prefix or any(part.shared_prefix for part in workload.mixture)
+        return ["Prompts begin alike, but deployment.prefix_caching is off: each is computed whole."] if alike else []
     shares = [
         f"{run.requests.cached_tokens.sum() / run.requests.prompt_tokens.sum():.1%} {_with(scenario, k).lower()}"
         for k, run in result.records.items()

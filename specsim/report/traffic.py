@@ -73,12 +73,13 @@ def _lengths(lengths: Lengths) -> str:
             return f"lengths of {Path(lengths.file).stem}"
 
 
-def traffic_sentences(workload: Workload, sent: int) -> list[str]:
+def traffic_sentences(workload: Workload, sent: int, in_trace: int | None = None) -> list[str]:
     """What of a workload is not as a reader may take it to be.
 
     Args:
         workload: as stated.
         sent: how many requests were sent.
+        in_trace: how many the trace has that is replayed; None where none is.
     """
     sentences = [
         sentence
@@ -92,7 +93,21 @@ def traffic_sentences(workload: Workload, sent: int) -> list[str]:
         )
     if sent < workload.num_requests:
         sentences.append(f"The trace has {sent:,} requests, fewer than num_requests ({workload.num_requests:,}).")
+    if in_trace is not None and sent < in_trace:
+        sentences.append(f"Of the trace's {in_trace:,} requests the first {sent:,} are sent (workload.num_requests).")
+    if _in_step(workload):
+        sentences.append(
+            "Equal requests that begin together stay in step without drafts, so that their prompts meet in one step "
+            "and wait for each other; lengths that differ, or a think time, part them."
+        )
     return sentences
+
+
+def _in_step(workload: Workload) -> bool:
+    """Whether requests go through the server in step with each other."""
+    load = workload.load
+    together = isinstance(load, ClosedLoop) and load.concurrency > 1 and load.think_time == 0
+    return together and isinstance(workload.lengths, FixedLengths) and not (workload.mixture or workload.decode_only)
 
 
 def _moved_means(lengths: NormalLengths | LognormalLengths) -> list[str]:

@@ -19,6 +19,7 @@ def within(scenario: Scenario) -> list[Problem]:
     return [
         *_load(scenario),
         *_kept_prefixes(scenario),
+        *_prompts_of_pools(scenario),
         *domain_checks.contradictions(scenario),
         *speculation_checks.contradictions(scenario.speculation),
         *_draft_lengths(scenario),
@@ -56,6 +57,16 @@ def _kept_prefixes(scenario: Scenario) -> Iterator[Problem]:
     if scenario.deployment.prefix_caching and scenario.workload.decode_only:
         remedy = "with workload.decode_only all prompts are in the cache already; leave one of them out"
         yield _problem("deployment.prefix_caching", True, remedy)
+
+
+def _prompts_of_pools(scenario: Scenario) -> Iterator[Problem]:
+    """A pool that computes prompts has some to compute."""
+    fleet = scenario.fleet
+    if fleet and fleet.disaggregation and scenario.workload.decode_only:
+        remedy = (
+            "with workload.decode_only no prompt is computed, and fleet.disaggregation has replicas that do nothing "
+        )
+        yield _problem("workload.decode_only", True, remedy + "else; leave one of them out")
 
 
 def _kept_whole(scenario: Scenario, target: ModelConfig) -> Iterator[Problem]:

@@ -44,7 +44,7 @@ def domains(scenario: Scenario) -> list[Domain]:
     )
     traced = (
         Domain(f"workload.domains[{number}]", acceptance, first.temperature)
-        for number, acceptance in workload.domains.items()
+        for number, acceptance in sorted(workload.domains.items())  # luck goes by place, and no order is stated
     )
     return [first, *classes, *traced]
 

@@ -11,7 +11,17 @@ import numpy as np
 from specsim.errors import invalid
 from specsim.rng import stream
 from specsim.schema import lengths as schema
-from specsim.schema.workload import ClosedLoop, Constant, Gamma, Load, Poisson, RateProfile, Replay, Workload
+from specsim.schema.workload import (
+    LONGEST_RUN,
+    ClosedLoop,
+    Constant,
+    Gamma,
+    Load,
+    Poisson,
+    RateProfile,
+    Replay,
+    Workload,
+)
 from specsim.workload.arrivals import (
     Floats,
     constant_arrivals,
@@ -72,10 +82,12 @@ class Traffic:
         if workload.domains:
             of_classes = sum(part.is_domain for part in workload.mixture)
             file = files["workload.lengths"]
-            self.traces[file] = with_domains(file, self.traces[file], [*workload.domains], 1 + of_classes)
+            self.traces[file] = with_domains(file, self.traces[file], sorted(workload.domains), 1 + of_classes)
         own = ((i, part.lengths) for i, part in enumerate(workload.mixture) if part.lengths)
         self._of_class = {i: self._sampler_of(stated, files.get(f"workload.mixture[{i}].lengths")) for i, stated in own}
         self._replayed = self.traces[files["workload.lengths"]] if isinstance(workload.load, Replay) else None
+        if self._replayed and isinstance(workload.load, Replay):
+            _refuse_centuries(files["workload.lengths"], self._replayed, workload.load.speed)
         if self._replayed and self._replayed.lengths.prefixes is not None and workload.shared_prefix is not None:
             remedy = (
                 "the trace that is replayed says itself what prompts begin with (hash_ids); leave shared_prefix out"
@@ -116,6 +128,12 @@ class Traffic:
         """Whether lengths, by their path in the scenario, are from the recording that a domain's acceptance is from."""
         file = self._files.get(path, self._files.get("workload.lengths"))
         return domain in self._recordings and self._recordings[domain].path == file
+
+    @property
+    def stated_domains(self) -> Ints:
+        """What the scenario and its trace call the run's domains, by their number in a run."""
+        of_classes = sum(part.is_domain for part in self._workload.mixture)
+        return np.array([*range(1 + of_classes), *sorted(self._workload.domains)])
 
     def _with_recordings(self, lengths: Lengths, replication: int) -> Lengths:
         """Requests with what is replayed for them: what their lengths are from, or what luck gives them."""
@@ -193,6 +211,18 @@ class Traffic:
         if file not in self.traces:
             self.traces[file] = read_trace(file, stated.format)
         return lambda number, rng: resampled_lengths(number, self.traces[file].lengths, rng)
+
+
+def _refuse_centuries(file: Path, trace: Trace, speed: float) -> None:
+    """A trace may not go on for longer than a clock in floats tells microseconds apart."""
+    late = np.flatnonzero(trace.arrival / speed > LONGEST_RUN)
+    if late.size:
+        at, line = trace.arrival[late[0]], trace.lines[late[0]]
+        remedy = (
+            f"comes longer after the run begins than {LONGEST_RUN:g} s (three years) at this speed; count times from "
+            "the first request, or write a higher workload.load.speed"
+        )
+        raise invalid(str(file), f"line {line}, arrival", f"{at:.4g} s", remedy)
 
 
 def spreads(stated: schema.NormalLengths | schema.LognormalLengths) -> tuple[Spread, Spread]:

@@ -3,13 +3,23 @@
 import dataclasses
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from specsim.planner.compare import simulate_load
 from specsim.planner.load_metrics import CLASS_METRICS, METRICS
-from specsim.report.load import load_answer, load_sentences, load_table, load_tables, preemptions, reuse, saturation
+from specsim.report.load import (
+    load_answer,
+    load_sentences,
+    load_table,
+    load_tables,
+    preemptions,
+    rate_is_met,
+    reuse,
+    saturation,
+)
 from specsim.report.load_files import load_files
 from specsim.schema.load import load_scenario
 from specsim.verification.core import reason_for_numpy
@@ -340,3 +350,52 @@ def test_without_a_fleet_nothing_is_said_of_replicas(tmp_path):
     assert not any("replica" in line for line in load_sentences(inputs.scenario, result))
     assert "fleet" not in json.loads(files["summary.json"].read_text())
     assert "replica" not in files["requests-3.csv"].read_text().splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("share", "growth", "met"),
+    [
+        (0.7, 2.0, False),
+        (0.7, 1.1, True),  # the last requests' own time
+        (0.81, 7.0, False),  # a queue that grows evenly, however slowly
+        (0.99, 6.9, False),
+        (0.99, 3.0, True),
+        (0.99, math.nan, True),
+    ],
+)
+def test_a_queue_that_grows_is_told_from_requests_that_take_their_time(share, growth, met):
+    assert rate_is_met(share, growth) == met
+
+
+def test_a_server_a_little_too_slow_does_not_keep_up():
+    """One request at a time of 21 steps of some 7 ms: 6.9 a second at most, and 7.5 are sent."""
+    inputs = load_scenario(
+        "llama3.1-8b-h100-eagle3",
+        [
+            *SHORT,
+            "workload.lengths={kind: fixed, prompt_tokens: 64, output_tokens: 20}",
+            "workload.load={kind: poisson, rate: 8 requests/s}",
+            "workload.num_requests=3000",
+            "speculation.policy.num_draft_tokens=0",
+        ],
+    )
+    alone = inputs.engine.model_copy(update={"max_num_seqs": 1, "speculation_max_num_seqs": 1})
+    result = simulate_load(dataclasses.replace(inputs, engine=alone))
+    assert 1 / result.sending_share[0] < 1.2
+    assert "does not keep up" in load_answer(inputs.scenario, result)
+
+
+def test_how_much_of_a_trace_is_sent_is_said():
+    trace = Path(__file__).parents[1] / "workload" / "small_trace.csv"
+    replay = (f"workload.lengths={{kind: trace, file: '{trace}'}}", "workload.load={kind: replay}")
+    inputs, result = loaded(*replay, "workload.num_requests=3")
+    assert result.in_trace is not None
+    assert f"Of the trace's {result.in_trace} requests the first 3" in " ".join(load_sentences(inputs.scenario, result))
+
+
+def test_requests_in_step_and_a_drafters_positions_are_said():
+    equal, differing = loaded(), loaded("workload.lengths={kind: uniform, prompt: [9, 30], output: [4, 9]}")
+    assert any("stay in step" in told for told in load_sentences(equal[0].scenario, equal[1]))
+    assert not any("stay in step" in told for told in load_sentences(differing[0].scenario, differing[1]))
+    long = loaded("workload.lengths={kind: fixed, prompt_tokens: 3000, output_tokens: 4}")
+    assert any("2048 positions" in told for told in load_sentences(long[0].scenario, long[1]))
