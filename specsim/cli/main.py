@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from specsim import __version__
-from specsim.cli import calibrate, cost, curve, doctor, listing, prove, quantiles, schema, simulate, theory, validate
+from specsim.cli import (
+    calibrate,
+    cost,
+    curve,
+    doctor,
+    listing,
+    plan,
+    prove,
+    quantiles,
+    schema,
+    simulate,
+    theory,
+    validate,
+)
 from specsim.errors import BrokenRunError, PartialResultError, SpecsimError
 
 EXIT_BROKEN_RUN = 1
@@ -46,6 +59,7 @@ def options(
 
 app.command()(curve.curve)
 app.command()(simulate.simulate)
+app.command()(plan.plan)
 app.command()(cost.cost)
 app.command()(theory.theory)
 app.command()(validate.validate)
