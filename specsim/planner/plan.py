@@ -18,7 +18,7 @@ from specsim.engine.run import warm_up
 from specsim.errors import InfeasibleError, Problem
 from specsim.fleets import simulation_of
 from specsim.forward import Reach, farthest
-from specsim.planner.capacity import Capacity, capacity
+from specsim.planner.capacity import SMALLEST_SHARE, Capacity, capacity
 from specsim.planner.demand import Demand, demand_of
 from specsim.planner.floor import Floor, floors
 from specsim.planner.plan_arms import Arm, arms_of
@@ -242,7 +242,11 @@ def _missed(inputs: Inputs, found: tuple[ArmResult, ...]) -> list[Problem]:
                 Problem(where, f"{limit.latency} p{limit.percentile}", f"{1e3 * limit.seconds:g} ms", remedy)
             )
     if not problems:
-        remedy = "no policy meets all limits at once, though each is met by some in an empty system; allow more of one"
+        rate = SMALLEST_SHARE * max(result.capacity.saturated for result in found)
+        remedy = (
+            "each limit is met by some policy in an empty system, but by none are all met at "
+            f"{rate:.2g} requests/s, where requests still find others there; allow more"
+        )
         problems.append(Problem(where, "plan.slo", "", remedy))
     return problems
 
