@@ -50,10 +50,10 @@ def plan_figure(bars: Sequence[PlanBar], *, title: str, subtitle: str, replicas:
         figure = new_figure(1200, height)
         figure.text(0.02, 1 - 34 / height, title, fontsize=15, weight="bold", va="center")
         figure.text(0.02, 1 - 66 / height, subtitle, fontsize=11, color=GREY, va="center")
-        axes = figure.add_axes((0.3, (70 + below) / height, 0.66, ROW * len(bars) / height))
+        axes = figure.add_axes((0.37, (70 + below) / height, 0.6, ROW * len(bars) / height))
         _draw_rates(axes, bars)
         if replicas is not None:
-            _draw_replicas(figure.add_axes((0.08, 70 / height, 0.88, (below - 110) / height)), replicas)
+            _draw_replicas(figure.add_axes((0.08, 70 / height, 0.84, (below - 110) / height)), replicas)
         return figure
 
 
@@ -77,14 +77,14 @@ def _draw_rates(axes: Axes, bars: Sequence[PlanBar]) -> None:
 def _draw_replicas(axes: Axes, table: pd.DataFrame) -> None:
     edges = np.append(table["start_s"], table["start_s"].iloc[-1] + table["seconds"].iloc[-1])
     unit, name = (HOUR, "h") if edges[-1] > 2 * HOUR else (MINUTE, "min") if edges[-1] > 2 * MINUTE else (1.0, "s")
-    axes.stairs(table["replicas"], edges / unit, color=BLUE, linewidth=2.2, fill=False)
+    axes.stairs(table["replicas"], edges / unit, color=BLUE, linewidth=2.2, baseline=None)
     axes.set_xlim(0, edges[-1] / unit)
     axes.set_ylim(0, 1.15 * float(table["replicas"].max()))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel(f"time [{name}]")
     axes.set_ylabel("replicas", color=BLUE)
     rate = axes.twinx()
-    rate.stairs(table["requests_per_s"], edges / unit, color=ORANGE, linewidth=1.2)
+    rate.stairs(table["requests_per_s"], edges / unit, color=ORANGE, linewidth=1.2, baseline=None)
     rate.set_ylim(0, 1.15 * float(table["requests_per_s"].max()))
     rate.grid(visible=False)
     rate.set_ylabel("requests/s", color=ORANGE)

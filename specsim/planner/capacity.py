@@ -102,7 +102,8 @@ def capacity(trials: Trials, plan: Plan) -> Capacity:
     guess = _rough(grid, plan)
     if guess is None:
         return _nothing(plan, plan.min_requests, saturated)
-    number, slope = grid.num_requests(guess, plan.min_requests, IN_FLIGHT), None
+    number = grid.num_requests(guess, plan.min_requests, IN_FLIGHT)
+    slope: float | None = None
     while True:
         most = trials.fixed_number or plan.most_requests
         number = trials.fixed_number or min(number, most)
@@ -111,7 +112,8 @@ def capacity(trials: Trials, plan: Plan) -> Capacity:
         for seeds in (plan.seeds, 2 * plan.seeds):
             while len(places) < seeds:
                 runs = _Seed(grid, len(places), number)
-                place, slope = largest_below(runs.excess, guess, grid.least, slope)
+                place, rises = largest_below(runs.excess, guess, grid.least, slope)
+                slope = rises or slope
                 if place is None:
                     return _nothing(plan, number, saturated)
                 places.append(place)

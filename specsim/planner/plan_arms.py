@@ -30,13 +30,12 @@ class Arm(NamedTuple):
 
 
 def arms_of(scenario: Scenario) -> list[Arm]:
-    """What a plan compares, each once; no speculation first, then the scenario's own policy."""
+    """What a plan compares, each once; no speculation first, then the scenario's own policy unless it is named too."""
     plan, own = scenario.plan or Plan(), scenario.speculation.policy
     lengths = plan.num_draft_tokens or scenario.compared_draft_lengths
     compared = [planned_policy(kind, k) for kind in plan.policies for k in lengths]
-    # the same policy may be stated in full or by its kind
-    arms = [Arm(None), *([Arm(own)] if own.num_draft_tokens else ()), *map(Arm, compared)]
-    return list(dict.fromkeys(arms))
+    extra = [own] if own.num_draft_tokens and own not in compared else []
+    return [Arm(None), *map(Arm, [*extra, *compared])]
 
 
 def with_arm(scenario: Scenario, arm: Arm) -> Scenario:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-FIRST_STRIDE = 4
+FIRST_STRIDE = 4  # places, where no slope is known
+MOST_EXPECTED = 64  # places; from further off a straight line says nothing
 
 
 def largest_below(
@@ -13,8 +14,9 @@ def largest_below(
 ) -> tuple[int | None, float | None]:
     """The largest place such that it holds there, and at no lower place that was looked at does it not.
 
-    Looks go from ``start`` outwards, twice as far each time, until one holds and one further up does not; then inwards,
-    by the straight line between the two and by halves in turn, until they are neighbours. Where it holds exactly up to
+    Looks go from ``start`` outwards, as far as the slope says and at least twice as far each time, until one holds and
+    one further up does not; then inwards, by the straight line between the two and by halves in turn, until they are
+    neighbours. Where it holds exactly up to
     some place, that place is found whatever the start and the slope, so that it never falls when ``excess`` does.
 
     Args:
@@ -24,7 +26,7 @@ def largest_below(
         slope: how fast ``excess`` rises from place to place, near where it crosses 0, if that is known.
 
     Returns:
-        The place, None where it does not hold at ``least`` either; and the slope between the last two looked at.
+        The place, None where it does not hold at ``least`` either; and the slope over all looks, if it rises.
     """
     seen: dict[int, float] = {}
 
@@ -32,13 +34,12 @@ def largest_below(
         seen[place] = excess(place)
         return seen[place] <= 0
 
-    place, stride = max(start, least), FIRST_STRIDE
+    place, stride = max(start, least), 1 if slope else FIRST_STRIDE
     upwards = look(place)
     holds, fails = (place, None) if upwards else (None, place)
     while holds is None or fails is None:
-        first = len(seen) == 1 and slope and math.isfinite(seen[place])
-        step = _towards(seen[place], slope, stride) if first and slope else stride
-        stride = max(stride, step) * (1 if first else 2)
+        step = max(stride, _expected(seen[place], slope))
+        stride *= 2
         place = place + step if upwards else max(place - step, least)
         if place in seen:  # it is the least
             return None, None
@@ -54,14 +55,21 @@ def largest_below(
             holds = place
         else:
             fails = place
-    low, high = seen[holds], seen[fails]
-    rises = (high - low) / (fails - holds) if math.isfinite(high - low) else None
-    return holds, rises
+    return holds, _slope(seen)
 
 
-def _towards(excess: float, slope: float, most: int) -> int:
-    """Places from a look to where 0 is expected, and one on, so as to have it between two."""
-    return max(1, min(4 * most, math.floor(abs(excess) / slope) + 1))
+def _slope(seen: dict[int, float]) -> float | None:
+    """From the lowest to the highest place looked at; None where it does not rise."""
+    finite = sorted(place for place, excess in seen.items() if math.isfinite(excess))
+    if len(finite) < 2 or seen[finite[-1]] <= seen[finite[0]]:
+        return None
+    return (seen[finite[-1]] - seen[finite[0]]) / (finite[-1] - finite[0])
+
+
+def _expected(excess: float, slope: float | None) -> int:
+    """Places from a look to the first on the other side of 0, by the slope; 0 where that says nothing."""
+    steps = abs(excess) / slope if slope else math.inf
+    return math.floor(steps) + 1 if steps < MOST_EXPECTED else 0
 
 
 def _between(holds: int, fails: int, seen: dict[int, float]) -> int:

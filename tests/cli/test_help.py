@@ -10,6 +10,7 @@ import specsim
 COMMANDS = (
     "curve",
     "simulate",
+    "plan",
     "cost",
     "theory",
     "prove",
