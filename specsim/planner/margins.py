@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.analysis.latencies import chunk_gaps, e2e, tpot, ttft
+from specsim.analysis.latencies import chunk_gaps, e2e, tallied_itl, tpot, ttft
 from specsim.analysis.steady import Window, sent_within, steady_window
 from specsim.records import RunRecords
 from specsim.schema.plan import Limit
@@ -20,12 +20,16 @@ FEWEST = 50  # requests within the steady window; of fewer, a percentile says no
 def percentiles_of(run: RunRecords, limits: Sequence[Limit], window: Window | None) -> Floats:
     """The percentile that each limit is about, of requests sent within a window, all by default [limits] [s].
 
-    NaN where no request has such a latency. Percentiles of ITL are of the chunks of these requests.
+    NaN where no request has such a latency. Percentiles of ITL are of the chunks of these requests; where rounds are
+    only counted, as in long runs, of all chunks.
     """
     chosen = np.ones(len(run.requests.finish), np.bool_) if window is None else sent_within(run.requests, window)
     values: dict[str, Floats] = {}
     found = []
     for limit in limits:
+        if limit.latency == "itl" and run.tally is not None:
+            found.append(float(getattr(tallied_itl(run.tally), f"p{limit.percentile}")))
+            continue
         if limit.latency not in values:
             known = _latencies(run, limit.latency, chosen)
             values[limit.latency] = known[~np.isnan(known)]
@@ -63,7 +67,7 @@ def _latencies(run: RunRecords, latency: str, chosen: NDArray[np.bool_]) -> Floa
 def _gaps(run: RunRecords, chosen: NDArray[np.bool_]) -> Floats:
     """Times between chunks of the requests chosen [s]."""
     if run.rounds is None:
-        raise ValueError("limits of ITL need runs whose rounds are kept")
+        raise ValueError("records without rounds come with their tally")
     of_them = chosen[run.rounds.request]
     rounds = replace(run.rounds, **{f.name: getattr(run.rounds, f.name)[of_them] for f in fields(run.rounds)})
     return chunk_gaps(run.steps, rounds)[0]

@@ -38,7 +38,8 @@ class Trials:
     def __init__(self, inputs: Inputs, arm: Arm, limits: Sequence[Limit]) -> None:
         self.simulation, self.arm, self.limits = simulation_of(inputs), arm, limits
         self._load = inputs.scenario.workload.load
-        self._keeps = any(limit.latency == "itl" for limit in limits)
+        # rounds are for ITL alone; those of long runs are counted, as they always are
+        self._keeps = None if any(limit.latency == "itl" for limit in limits) else False
         self.recorded_rate = math.nan
         if isinstance(self._load, Replay):
             times = self.simulation.traffic.arrivals(self._load, self.simulation.num_requests, 0) * self._load.speed

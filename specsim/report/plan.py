@@ -86,9 +86,10 @@ def _demand(scenario: Scenario, result: PlanResult) -> Iterator[str]:
             yield "The scenario's clients wait for each other, so it states no rate to be served; give one with --rate."
         return
     peak, alike = int(serving.replicas.max()), len(serving.replicas) == 1
-    what = "fleets" if scenario.fleet else "replicas"
+    what = "fleet" if scenario.fleet else "replica"
     rates = f"{plain(demand.mean, 3)} requests/s" + ("" if alike else f" (peak {plain(float(demand.rates.max()), 3)})")
-    number = f"{peak} {what}" if alike else f"{peak} {what} at the peak, {plain(serving.mean_replicas, 3)} on average"
+    average = "" if alike else f" at the peak, {plain(serving.mean_replicas, 3)} on average"
+    number = f"{_counted(peak, what)}{average}, {_counted(serving.gpus, 'GPU')}"
     costs = (
         [f"${plain(serving.dollars_per_million, 3)} per million output tokens"] if serving.dollars_per_million else []
     )
@@ -97,14 +98,20 @@ def _demand(scenario: Scenario, result: PlanResult) -> Iterator[str]:
             f"{plain(serving.kilowatts, 3)} kWh per hour and {plain(serving.joules_per_token, 3)} J per output token "
             "at full board power"
         )
-    yield f"For {rates}: {number}, {serving.gpus} GPUs{''.join(f', {cost}' for cost in costs)}."
+    yield f"For {rates}: {number}{''.join(f', {cost}' for cost in costs)}."
+
+
+def _counted(number: int, what: str) -> str:
+    """``1 replica``, ``2 replicas``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _bound(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     """What kind of number the rate is."""
     capacity, load = result.best.capacity, scenario.workload.load
+    fresh = "another replay" if isinstance(load, Replay) else f"a fresh run of {capacity.num_requests:,} requests"
     yield (
-        f"Rates are lower bounds: a fresh run of {capacity.num_requests:,} requests meets the limits there with a "
+        f"Rates are lower bounds: {fresh} meets the limits there with a "
         f"probability of 95 % (from {len(capacity.rates)} seeds, whose mean is {plain(capacity.mean, 3)} requests/s)."
     )
     if isinstance(load, ClosedLoop | RateProfile):

@@ -258,3 +258,47 @@ def test_too_wide_is_the_wider_of_two():
     rates = np.exp(np.array([-1.0, 1.0, 0.0]) * 0.03)
     found = Capacity(rates, 1000, 9.0, 0)
     assert found.over(0.03) == pytest.approx(max(found.half_width / 0.03, found.gap / 0.06))
+
+
+def replayed(tmp_path, *overrides):
+    rng = np.random.default_rng(5)
+    times = np.cumsum(rng.exponential(np.where(np.arange(800) < 400, 0.02, 0.005)))
+    rows = [f"{time:.6f},{prompt},16" for time, prompt in zip(times, rng.integers(50, 150, 800), strict=True)]
+    trace = tmp_path / "trace.csv"
+    trace.write_text("\n".join(["arrival_s,prompt_tokens,output_tokens", *rows]) + "\n")
+    lengths = f"workload.lengths={{kind: trace, file: '{trace}'}}"
+    plan = f"plan={{slo: {TTFT}, seeds: 3, period: 2 s, num_draft_tokens: [3]}}"
+    return load_scenario(
+        DEMO, [lengths, "workload.load={kind: replay}", "workload.num_requests=800", plan, *overrides]
+    ), times
+
+
+def test_a_trace_is_sped_up_and_counted_by_period(tmp_path):
+    inputs, times = replayed(tmp_path)
+    trials = trials_of(inputs, Arm(None))
+    assert trials.recorded_rate == pytest.approx(800 / times[-1], rel=1e-5)
+    run = trials.run(2 * trials.recorded_rate, 0, 1)
+    np.testing.assert_allclose(run.requests.arrival, times / 2, atol=1e-6)
+    found = capacity(trials, inputs.scenario.plan)
+    assert found.num_requests == 800
+    demand = demand_of(Simulation(inputs), inputs.scenario.plan)
+    assert (demand.rates * demand.seconds).sum() == 800
+    assert demand.peak_over_mean == pytest.approx(demand.rates.max() * times[-1] / 800, rel=1e-5)
+    # at twice the speed that one replica stands, two are needed at the peak and no more
+    twice = demand._replace(rates=demand.rates * 1.99 * found.bound / trials.recorded_rate)
+    assert twice.replicas(found.bound).max() == 2
+
+
+def test_a_fleet_is_planned_as_a_whole():
+    fleet = planned("fleet={replicas: 2, router: {kind: round_robin}}", settings=QUICK)
+    alone = planned(settings=QUICK)
+    two, one = (measure_arm(inputs, Arm(None)).capacity for inputs in (fleet, alone))
+    assert two.saturated == pytest.approx(2 * one.saturated, rel=0.1)
+    assert 1.5 * one.mean < two.mean < 2.5 * one.mean
+
+
+def test_the_limit_that_binds_is_the_tight_one():
+    tight, loose = (planned(slo=f"{{ttft: {{p99: 100 ms}}, itl: {{p90: {ms} ms}}}}") for ms in (9, 9000))
+    found = [rates_at(inputs) for inputs in (tight, loose)]
+    assert [each.binding for each in found] == [1, 0]  # limits are in the order of ttft, tpot, itl, e2e
+    assert found[0].mean < found[1].mean
