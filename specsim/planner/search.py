@@ -16,8 +16,8 @@ def largest_below(
 
     Looks go from ``start`` outwards, as far as the slope says and at least twice as far each time, until one holds and
     one further up does not; then inwards, by the straight line between the two and by halves in turn, until they are
-    neighbours. Where it holds exactly up to
-    some place, that place is found whatever the start and the slope, so that it never falls when ``excess`` does.
+    neighbours. Where it holds exactly up to some place, that place is found whatever the start and the slope, so that
+    it never falls when ``excess`` does.
 
     Args:
         excess: place → by how much it does not hold there; 0 or less where it does. Infinite is allowed.

@@ -14,6 +14,7 @@ from specsim.planner.plan_arms import Arm, arms_of
 from specsim.planner.trials import Trials
 from specsim.schema.load import load_scenario
 from specsim.schema.plan import Limit, Plan, limits_of
+from specsim.schema.plan_options import with_options
 from specsim.simulation import Simulation
 
 DEMO = "llama3.1-8b-h100-eagle3"
@@ -302,3 +303,34 @@ def test_the_limit_that_binds_is_the_tight_one():
     found = [rates_at(inputs) for inputs in (tight, loose)]
     assert [each.binding for each in found] == [1, 0]  # limits are in the order of ttft, tpot, itl, e2e
     assert found[0].mean < found[1].mean
+
+
+CHANGES = {
+    "slo": {"slo": {"ttft": {"p99": "150 ms"}}},
+    "policies": {"policies": ["goodput"]},
+    "num_draft_tokens": {"num_draft_tokens": [4]},
+    "rate": {"rate": "3 requests/s"},
+    "period": {"period": "1 s"},
+    "price_per_gpu_hour": {"price_per_gpu_hour": 2.0},
+    "width": {"width": 0.05},
+    "seeds": {"seeds": 4},
+    "min_requests": {"min_requests": 500},
+    "most_requests": {"most_requests": 500},
+}
+
+
+@pytest.mark.parametrize("field", Plan.model_fields)
+def test_every_setting_changes_an_answer(tmp_path, field):
+    """A setting without a case fails here."""
+    trace, _ = replayed(tmp_path)
+    base = {"slo": {"ttft": {"p99": "100 ms"}}, "width": 0.2, "seeds": 3, "min_requests": 300, "most_requests": 9000}
+
+    def answers(settings):
+        inputs = with_options(planned(settings=QUICK), settings)
+        plan = inputs.scenario.plan
+        found = capacity(trials_of(inputs, Arm(None)), plan)
+        demand = demand_of(Simulation(trace), plan)
+        arms = [arm.name for arm in arms_of(inputs.scenario)]
+        return found.rates.tolist(), found.num_requests, demand.rates.tolist(), arms, plan.price_per_gpu_hour
+
+    assert answers(base) != answers(base | CHANGES[field])
