@@ -323,7 +323,7 @@ CHANGES = {
 def test_every_setting_changes_an_answer(tmp_path, field):
     """A setting without a case fails here."""
     trace, _ = replayed(tmp_path)
-    base = {"slo": {"ttft": {"p99": "100 ms"}}, "width": 0.2, "seeds": 6, "min_requests": 300, "most_requests": 9000}
+    base = {"slo": {"ttft": {"p99": "100 ms"}}, "width": 0.2, "seeds": 3, "min_requests": 300}
 
     def answers(settings):
         inputs = with_options(planned(settings=QUICK), settings)
