@@ -147,6 +147,20 @@ class FleetSimulation(Simulation):
         """As ``Simulation.num_devices``."""
         return sum(group.count * simulation.num_devices for group, simulation in self._groups)
 
+    def step_limits(self, num_draft_tokens: int) -> list[tuple[int, int]]:
+        """As ``Simulation.step_limits``, of every replica."""
+        return [
+            limits
+            for group, simulation in self._groups
+            for limits in simulation.step_limits(_drafts(group, num_draft_tokens, None).num_draft_tokens) * group.count
+        ]
+
+    @property
+    def power(self) -> float | None:
+        """As ``Simulation.power``."""
+        powers = [simulation.power for group, simulation in self._groups for _ in range(group.count)]
+        return None if None in powers else sum(power for power in powers if power)
+
     def extrapolation(self, reached: Reach) -> Extrapolation | None:
         """As ``Simulation.extrapolation``: of the first group of which something is left, if its steps go so far."""
         found = (simulation.extrapolation(reached) for _, simulation in self._groups)

@@ -187,6 +187,16 @@ class Simulation:
         """Of all replicas."""
         return self.inputs.scenario.deployment.num_devices
 
+    def step_limits(self, num_draft_tokens: int) -> list[tuple[int, int]]:
+        """The most requests and tokens in a step, of each replica one."""
+        return [self._limits(num_draft_tokens > 0)]
+
+    @property
+    def power(self) -> float | None:
+        """Most that all devices draw together [W]; None where a device's file does not say."""
+        power, scenario = self.inputs.device.power, self.inputs.scenario
+        return None if power is None else power * scenario.deployment.num_devices
+
     def prompt_bytes(self, speculating: bool, tokens: int) -> float:
         """What the cache of a prompt takes, the drafter's beside the target's, each entry once over all devices [B]."""
         return sum(shape.cached_bytes(tokens) for shape in self._whole_shapes(speculating))

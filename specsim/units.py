@@ -21,6 +21,7 @@ BYTES = {f"{prefix}B": factor for prefix, factor in (_DECIMAL | _BINARY).items()
 BANDWIDTH = {f"{unit}/s": factor for unit, factor in BYTES.items()}
 COMPUTE = {f"{prefix}FLOP/s": factor for prefix, factor in _DECIMAL.items()}
 TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
+POWER = {"W": 1.0, "kW": 1e3}
 RATE = {"requests/s": 1.0, "requests/min": 1 / 60, "requests/h": 1 / 3600}
 
 
@@ -29,7 +30,7 @@ def parse(text: object, units: Mapping[str, float]) -> float:
 
     Args:
         text: a number followed by one of the units.
-        units: unit → its size in SI units; BYTES, BANDWIDTH, COMPUTE, TIME or RATE.
+        units: unit → its size in SI units; BYTES, BANDWIDTH, COMPUTE, TIME, POWER or RATE.
 
     Raises:
         ValueError: when the unit is missing or unknown, or the number is negative or not finite.

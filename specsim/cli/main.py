@@ -15,6 +15,7 @@ from specsim.cli import (
     curve,
     doctor,
     listing,
+    plan,
     prove,
     quantiles,
     schema,
@@ -60,6 +61,7 @@ def options(
 app.command()(curve.curve)
 app.command()(simulate.simulate)
 app.command()(sweep.sweep)
+app.command()(plan.plan)
 app.command()(cost.cost)
 app.command()(theory.theory)
 app.command()(validate.validate)

@@ -1,1 +1,1 @@
-"""Questions that take many simulations: curves, and later capacity and sweeps."""
+"""Questions that take many simulations: curves, loads, plans, validation, calibration."""

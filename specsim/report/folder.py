@@ -19,7 +19,7 @@ Writer = Callable[[Path], None]
 RESULTS = (
     "accuracy.csv", "accuracy.md", "accuracy.png", "accuracy_steps.csv", "answer.txt", "closed_form.csv", "cost.csv",
     "cost.png", "cost.svg", "curve.csv", "curve.png", "curve.svg", "grid.yaml", "memory.csv", "operators.csv",
-    "operators.md", "operators.png", "provenance.json",
+    "operators.md", "operators.png", "plan.csv", "plan.json", "plan.png", "plan.svg", "provenance.json", "replicas.csv",
     "requests-[0-9]*.csv", "requests-[0-9]*.parquet", "rounds-[0-9]*.csv", "rounds-[0-9]*.parquet", "scenario.yaml",
     "runs.csv", "runs.parquet", "steps-[0-9]*.csv", "steps-[0-9]*.parquet", "summary.csv", "summary.json",
     "summary.parquet", "sweep.png", "sweep.svg",

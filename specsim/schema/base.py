@@ -47,6 +47,7 @@ Bandwidth = Annotated[float, *_quantity(units.BANDWIDTH, "3.35 TB/s", positive=T
 Compute = Annotated[float, *_quantity(units.COMPUTE, "989 TFLOP/s", positive=True)]
 Duration = Annotated[float, *_quantity(units.TIME, "20 ms", positive=False)]
 PositiveDuration = Annotated[float, *_quantity(units.TIME, "20 ms", positive=True)]
+Power = Annotated[float, *_quantity(units.POWER, "700 W", positive=True)]
 Rate = Annotated[float, *_quantity(units.RATE, "4 requests/s", positive=True)]
 RateOrNone = Annotated[float, *_quantity(units.RATE, "4 requests/s", positive=False)]
 Number = Annotated[float, Field(strict=True)]

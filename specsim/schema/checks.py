@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from specsim.errors import Problem
 from specsim.schema import domain_checks, parallel_checks, quantisation_checks, speculation_checks
 from specsim.schema.architecture import Attention, LinearAttention
 from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig
+from specsim.schema.plan import planned_policy
 from specsim.schema.scenario import Scenario
 from specsim.schema.speculation import BlockParallelHead, Drafter, DraftModel, EagleHead, MTPLayers
 from specsim.schema.workload import ClosedLoop
@@ -23,6 +25,7 @@ def within(scenario: Scenario) -> list[Problem]:
         *domain_checks.contradictions(scenario),
         *speculation_checks.contradictions(scenario.speculation),
         *_draft_lengths(scenario),
+        *plans(scenario),
     ]
 
 
@@ -118,6 +121,23 @@ def _draft_lengths(scenario: Scenario) -> Iterator[Problem]:
         if max(compared, default=0) > most:
             remedy = f"{why}; write lengths up to {most}, or leave it out to compare all up to 5"
             yield _problem("curve.num_draft_tokens", list(compared), remedy)
+
+
+def plans(scenario: Scenario) -> Iterator[Problem]:
+    """A plan compares policies and draft lengths that the scenario can have."""
+    if scenario.plan is None:
+        return
+    compared = scenario.plan.num_draft_tokens or ()
+    for most, why, _ in scenario.speculation.draft_limits:
+        if max(compared, default=0) > most:
+            remedy = f"{why}; write lengths up to {most}, or leave it out to compare those of the curve"
+            yield _problem("plan.num_draft_tokens", list(compared), remedy)
+    own = scenario.speculation
+    for number, kind in enumerate(scenario.plan.policies):
+        policy = planned_policy(kind, own.policy.num_draft_tokens or 1)
+        for problem in speculation_checks.contradictions(own.model_copy(update={"policy": policy})):
+            if problem.path == "speculation.policy.kind":
+                yield replace(problem, path=f"plan.policies[{number}]")
 
 
 def _vocabularies(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from specsim.schema.base import Bandwidth, Bytes, Compute, Count, Duration, Input, Number
+from specsim.schema.base import Bandwidth, Bytes, Compute, Count, Duration, Input, Number, Power
 
 Efficiency = Annotated[Number, Field(gt=0, le=1.5)]
 Sharpness = Annotated[Number, Field(ge=0.1, le=100)]
@@ -166,6 +166,8 @@ class Device(Sourced):
     attention: AttentionKernels
     elementwise: ElementwiseKernels
     allreduce: AllReduce
+    power: Power | None = None
+    """Most that the board draws (TDP), for the energy of a plan. Left out: plans state no energy."""
     measured_range: MeasuredRange | None = None
     """Left out: nothing is known of it, and nothing warned of."""
 

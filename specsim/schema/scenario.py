@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from specsim.schema.base import AscendingBatches, AscendingDraftLengths, Bandwidth, Bytes, Count, Flag, Input
 from specsim.schema.fleet import Fleet
+from specsim.schema.plan import Plan
 from specsim.schema.quantisation import Matrices, WeightFormat
 from specsim.schema.speculation import Speculation
 from specsim.schema.workload import SLO, Workload
@@ -109,6 +110,8 @@ class Scenario(Input):
     slo: SLO = SLO()
     curve: Curve = Curve()
     run: Run = Run()
+    plan: Plan | None = None
+    """Settings of `specsim plan`, whose options can state them too."""
     seed: Annotated[int, Field(ge=0, strict=True)]
     """Same seed, same bytes."""
 

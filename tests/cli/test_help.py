@@ -11,6 +11,7 @@ COMMANDS = (
     "curve",
     "simulate",
     "sweep",
+    "plan",
     "cost",
     "theory",
     "prove",

@@ -1,0 +1,84 @@
+"""``specsim plan``: from limits to rates, replicas and cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specsim.cli.options import ForceOption, JobsOption, OutOption, ScenarioArgument, SetOption
+
+
+def plan(
+    scenario: ScenarioArgument,
+    overrides: SetOption = None,
+    slo: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIMITS",
+            help="Latency limits in ms, as vLLM's --goodput: 'ttft:200 tpot:20' for p99, ttft.p90:200 for others. "
+            "Default: plan.slo of the scenario, or its slo.",
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="To be served: '40 requests/s'. Default: the scenario's load.")
+    ] = None,
+    price: Annotated[float | None, typer.Option(metavar="DOLLARS", help="Of a GPU for an hour.")] = None,
+    policies: Annotated[
+        str | None,
+        typer.Option(metavar="KINDS", help="Policies to compare, by commas: static, goodput, per_request, ..."),
+    ] = None,
+    num_draft_tokens: Annotated[
+        str | None, typer.Option(metavar="LENGTHS", help="Draft lengths to compare, by commas: 1,3,5.")
+    ] = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    jobs: JobsOption = None,
+) -> None:
+    """How many requests per second a replica serves within latency limits, by policy, and how many GPUs that takes.
+
+    The rate is a lower bound that a fresh run meets 95 times of 100. Writes a table, JSON and a figure. Ctrl-C ends it;
+    arms that are finished are written.
+
+    Examples:
+    specsim plan llama3.1-8b-h100-eagle3
+
+    specsim plan llama3.1-8b-h100-eagle3 --slo 'ttft:200 tpot.p90:20' --rate '400 requests/s' --price 2.5
+
+    specsim plan my.yaml --policies static,goodput --num-draft-tokens 1,2,3,5
+    """
+    from specsim.cli.terminal import console, simulation_bar, warn
+    from specsim.errors import PartialResultError
+    from specsim.planner.plan import simulate_plan
+    from specsim.report.extrapolation import extrapolation_sentence
+    from specsim.report.folder import refuse_existing, write_folder
+    from specsim.report.inputs import cost_sentences
+    from specsim.report.plan import plan_sentences, plan_table
+    from specsim.report.plan_files import plan_files
+    from specsim.schema.load import load_scenario
+    from specsim.schema.plan_options import parse_lengths, parse_slo, with_options
+
+    stated = {
+        "slo": parse_slo(slo) if slo else None,
+        "rate": rate,
+        "price_per_gpu_hour": price,
+        "policies": [kind.strip() for kind in policies.split(",")] if policies else None,
+        "num_draft_tokens": parse_lengths(num_draft_tokens) if num_draft_tokens else None,
+    }
+    inputs = with_options(load_scenario(scenario, overrides or ()), stated)
+    folder = out or Path("out") / f"{inputs.scenario.name}-plan"
+    refuse_existing(folder, force=force)
+    with simulation_bar(inputs.scenario.name) as progress:
+        result = simulate_plan(inputs, jobs=jobs, progress=progress)
+    answer, *others = sentences = [*plan_sentences(inputs, result), *cost_sentences(inputs)]
+    write_folder(folder, plan_files(inputs, result, sentences), force=force)
+    warn(extrapolation_sentence([(inputs, result.extrapolation)]))
+    screen = console()
+    screen.print(answer, style="bold", markup=False, soft_wrap=True)
+    for sentence in others:
+        screen.print(sentence, markup=False, soft_wrap=True)
+    screen.print(plan_table(inputs.scenario, result))
+    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
+    if result.missing:
+        raise PartialResultError(f"{len(result.missing)} of {len(result.missing) + len(result.arms)} arms are missing")

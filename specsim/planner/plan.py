@@ -1,0 +1,254 @@
+"""From limits, policies and traffic to rates, replicas and cost: every arm of a plan, spread over processes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
+from specsim.analysis.metrics import reach
+from specsim.analysis.steady import steady_window
+from specsim.costs.extrapolation import Extrapolation
+from specsim.engine.run import warm_up
+from specsim.errors import InfeasibleError, Problem
+from specsim.fleets import simulation_of
+from specsim.forward import Reach, farthest
+from specsim.planner.capacity import SMALLEST_SHARE, Capacity, capacity
+from specsim.planner.demand import Demand, demand_of
+from specsim.planner.executors import Workers, spread
+from specsim.planner.floor import Floor, floors
+from specsim.planner.plan_arms import Arm, arms_of
+from specsim.planner.points import Progress
+from specsim.planner.pressure import Pressure, pressure
+from specsim.planner.trials import Trials
+from specsim.schema.load import Inputs
+from specsim.schema.plan import Limit, Plan, limits_of
+
+Ints = NDArray[np.int64]
+FLOOR_REQUESTS = 1000
+HOUR = 3600.0
+
+
+class ArmResult(NamedTuple):
+    """One arm, measured.
+
+    Attributes:
+        arm: how it drafts.
+        capacity: what it serves within the limits.
+        floors: each limit against an empty system, where no rate meets them all; empty elsewhere.
+        pressure: what it is short of at the bound; None where no rate meets the limits.
+        tokens_per_request: mean output tokens.
+        reached: how far steps went at the bound.
+    """
+
+    arm: Arm
+    capacity: Capacity
+    floors: tuple[Floor, ...]
+    pressure: Pressure | None
+    tokens_per_request: float
+    reached: Reach | None
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Output tokens per second of one replica at the bound."""
+        return self.capacity.bound * self.tokens_per_request
+
+
+class Serving(NamedTuple):
+    """What serving the demand takes with one arm.
+
+    Attributes:
+        replicas: in each period.
+        mean_replicas: over time.
+        gpus: at the peak.
+        dollars_per_million: output tokens, of all replicas there have to be; None without a price.
+        joules_per_token: likewise at full board power; None where the device's is not known.
+        kilowatts: mean over time, likewise.
+    """
+
+    replicas: Ints
+    mean_replicas: float
+    gpus: int
+    dollars_per_million: float | None
+    joules_per_token: float | None
+    kilowatts: float | None
+
+
+@dataclass(frozen=True)
+class PlanResult:
+    """Every arm of a plan.
+
+    Attributes:
+        limits: that were to be met.
+        arms: measured ones, in the order of ``arms_of``.
+        demand: what is to be served; None where nobody says.
+        num_devices: of a replica, or of the fleet.
+        power: that these draw at most [W]; None where it is not known.
+        price: of a device for an hour; None where it is not stated.
+        missing: arms that an interruption left out.
+        extrapolation: what lay beyond the ranges that the figures used were measured over.
+    """
+
+    limits: tuple[Limit, ...]
+    arms: tuple[ArmResult, ...]
+    demand: Demand | None
+    num_devices: int
+    power: float | None
+    price: float | None
+    missing: tuple[Arm, ...] = ()
+    extrapolation: Extrapolation | None = None
+
+    @property
+    def best(self) -> ArmResult:
+        """The arm with the fewest replicas over time, and of these with the highest bound."""
+
+        def needed(result: ArmResult) -> tuple[float, float]:
+            serving = self.serving(result)
+            return (math.inf if serving is None and self.demand else serving.mean_replicas if serving else 0.0), (
+                -result.capacity.bound
+            )
+
+        return min(self.arms, key=needed)
+
+    @property
+    def plain(self) -> ArmResult | None:
+        """The arm without speculation; None where that was left out."""
+        return next((result for result in self.arms if result.arm.policy is None), None)
+
+    def gain(self, result: ArmResult) -> Interval | None:
+        """The rate of an arm over that without speculation, with its 95 % interval; None where either is 0.
+
+        Paired by seed where runs are as long; otherwise that of independent samples.
+        """
+        plain = self.plain
+        if plain is None or not (plain.capacity.rates.all() and result.capacity.rates.all()):
+            return None
+        if plain.capacity.num_requests == result.capacity.num_requests:
+            return paired_speedup_interval(result.capacity.rates, plain.capacity.rates)
+        own, other = (mean_interval(np.log(found.capacity.rates)) for found in (result, plain))
+        log = own.estimate - other.estimate
+        half = math.hypot(own.high - own.estimate, other.high - other.estimate)
+        return Interval(math.exp(log), math.exp(log - half), math.exp(log + half), own.confidence, own.n)
+
+    def dollars_per_million(self, result: ArmResult) -> float | None:
+        """Price of a million output tokens at the bound, all replicas as busy as they may be."""
+        return None if self.price is None else self._per_token(result, self.price * self.num_devices / HOUR, 1e6)
+
+    def joules_per_token(self, result: ArmResult) -> float | None:
+        """Energy of an output token likewise, at full board power."""
+        return None if self.power is None else self._per_token(result, self.power, 1.0)
+
+    def _per_token(self, result: ArmResult, per_second: float, tokens: float) -> float | None:
+        return per_second / result.tokens_per_s * tokens if result.tokens_per_s else None
+
+    def serving(self, result: ArmResult) -> Serving | None:
+        """What the demand takes; None without one, or where no rate meets the limits."""
+        if self.demand is None or not result.capacity.bound:
+            return None
+        replicas, seconds = self.demand.replicas(result.capacity.bound), self.demand.seconds
+        mean = float((replicas * seconds).sum() / seconds.sum())
+        tokens_per_s = self.demand.mean * result.tokens_per_request
+        priced = None if self.price is None else mean * self.num_devices * self.price / HOUR / tokens_per_s * 1e6
+        watts = None if self.power is None else mean * self.power
+        return Serving(
+            replicas=replicas,
+            mean_replicas=mean,
+            gpus=int(replicas.max()) * self.num_devices,
+            dollars_per_million=priced,
+            joules_per_token=None if watts is None else watts / tokens_per_s,
+            kilowatts=None if watts is None else watts / 1e3,
+        )
+
+
+def simulate_plan(inputs: Inputs, *, jobs: int | None = None, progress: Progress = lambda share: None) -> PlanResult:
+    """Measure every arm of the scenario's plan; the result does not depend on ``jobs``.
+
+    An interruption (Ctrl-C) ends it; arms finished by then are the result, which says what is missing.
+
+    Args:
+        inputs: the scenario and what it refers to; it has limits, in its plan or its slo.
+        jobs: processes; None for one per processor.
+        progress: told of finished work.
+
+    Raises:
+        InfeasibleError: when some request could never be served, or no arm meets the limits even in an empty system.
+        KeyboardInterrupt: before any arm was finished.
+    """
+    scenario, simulation = inputs.scenario, simulation_of(inputs)
+    plan, arms = scenario.plan or Plan(), arms_of(scenario)
+    for arm in arms:
+        simulation.lengths_checked(simulation.num_requests, arm.num_draft_tokens, 0, scenario.workload.load)
+    measured: dict[int, ArmResult] = {}
+    warm_up()  # or each process would compile for itself
+    try:
+        for i, result in spread(measure_arm, [(inputs, arm) for arm in arms], Workers(jobs=jobs)):
+            measured[i] = result
+            progress(1 / len(arms))
+    except KeyboardInterrupt:
+        if not measured:
+            raise
+    found = tuple(measured[i] for i in sorted(measured))
+    if not any(result.capacity.bound for result in found):
+        raise InfeasibleError(_missed(inputs, found))
+    reached = [result.reached for result in found if result.reached]
+    return PlanResult(
+        limits=limits_of(plan, scenario.slo),
+        arms=found,
+        demand=demand_of(simulation, plan),
+        num_devices=simulation.num_devices,
+        power=simulation.power,
+        price=plan.price_per_gpu_hour,
+        missing=tuple(arm for i, arm in enumerate(arms) if i not in measured),
+        extrapolation=simulation.extrapolation(farthest(reached)),
+    )
+
+
+def measure_arm(inputs: Inputs, arm: Arm) -> ArmResult:
+    """Everything that a plan says of one arm."""
+    scenario = inputs.scenario
+    plan = scenario.plan or Plan()
+    trials = Trials(inputs, arm, limits_of(plan, scenario.slo))
+    found = capacity(trials, plan)
+    if not found.bound:
+        return ArmResult(arm, found, tuple(floors(trials, FLOOR_REQUESTS)), None, 0.0, None)
+    run = trials.run(found.bound, 0, found.num_requests)
+    short = pressure(trials.simulation, arm.num_draft_tokens, run, steady_window(run.requests))
+    return ArmResult(arm, found, (), short, float(run.requests.output_tokens.mean()), reach(run.steps))
+
+
+def _missed(inputs: Inputs, found: tuple[ArmResult, ...]) -> list[Problem]:
+    """What even the best arm cannot meet, with its floor and what causes it."""
+    where = str(inputs.files["scenario"])
+
+    def nearest(name: Limit) -> tuple[Floor, Arm]:
+        floors_of = [(floor, result.arm) for result in found for floor in result.floors if floor.limit == name]
+        return min(floors_of, key=lambda pair: pair[0].seconds)
+
+    problems = []
+    for limit in [floor.limit for floor in found[0].floors]:
+        floor, arm = nearest(limit)
+        if floor.missed:
+            parts = ", ".join(f"{part} {share:.0%}" for part, share in floor.parts.items() if share >= 0.05)
+            remedy = (
+                f"even an empty system takes {1e3 * floor.seconds:.4g} ms at best ({_named(arm)}), of which {parts}; "
+                "allow more, or change the deployment"
+            )
+            problems.append(
+                Problem(where, f"{limit.latency} p{limit.percentile}", f"{1e3 * limit.seconds:g} ms", remedy)
+            )
+    if not problems:
+        rate = SMALLEST_SHARE * max(result.capacity.saturated for result in found)
+        remedy = (
+            "each limit is met by some policy in an empty system, but by none are all met at "
+            f"{rate:.2g} requests/s, where requests still find others there; allow more"
+        )
+        problems.append(Problem(where, "plan.slo", "", remedy))
+    return problems
+
+
+def _named(arm: Arm) -> str:
+    return arm.name if arm.policy else "without speculation"

@@ -1,0 +1,113 @@
+"""A plan as it is stated on the command line, laid over that of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from specsim.errors import InputError, Problem
+from specsim.schema import checks, problems
+from specsim.schema.load import Inputs
+from specsim.schema.plan import LATENCIES, PERCENTILES, Plan, limits_of
+
+DEFAULT_PERCENTILE = 99
+OPTIONS = {
+    "slo": "--slo",
+    "rate": "--rate",
+    "price_per_gpu_hour": "--price",
+    "policies": "--policies",
+    "num_draft_tokens": "--num-draft-tokens",
+}
+
+
+def parse_slo(texts: Sequence[str]) -> dict[str, dict[str, str]]:
+    """``ttft:200 tpot.p90:20`` as vLLM's `--goodput` has it, in ms → latency → percentile → limit with its unit.
+
+    Raises:
+        InputError: listing every entry that is none, with the names that there are.
+    """
+    found: dict[str, dict[str, str]] = {}
+    wrong = []
+    for entry in " ".join(texts).replace(",", " ").split():
+        name, _, value = entry.partition(":")
+        latency, _, percentile = name.lower().partition(".")
+        percentile = percentile or f"p{DEFAULT_PERCENTILE}"
+        remedy = _remedy(latency, percentile, value)
+        if not remedy and percentile in found.get(latency, {}):
+            remedy = f"{latency}.{percentile} is stated already; state it once"
+        if remedy:
+            wrong.append(Problem("--slo", "", repr(entry), remedy))
+        found.setdefault(latency, {})[percentile] = f"{value} ms"
+    if not (found or wrong):
+        wrong.append(
+            Problem("--slo", "", repr(" ".join(texts)), "states no limit; write for example 'ttft:200 tpot:20'")
+        )
+    if wrong:
+        raise InputError(wrong)
+    return found
+
+
+def parse_lengths(text: str) -> list[int]:
+    """Draft lengths separated by commas.
+
+    Raises:
+        InputError: listing every entry that is no whole number.
+    """
+    entries = [entry.strip() for entry in text.split(",")]
+    wrong = [entry for entry in entries if not entry.isdecimal()]
+    if wrong:
+        remedy = "must be a whole number; write for example 1,3,5"
+        raise InputError(Problem("--num-draft-tokens", "", repr(entry), remedy) for entry in wrong)
+    return [int(entry) for entry in entries]
+
+
+def _remedy(latency: str, percentile: str, value: str) -> str:
+    """What is wrong with an entry; nothing where nothing is."""
+    known = [f"p{number}" for number in PERCENTILES]
+    if latency not in LATENCIES:
+        return f"unknown latency; known are {', '.join(LATENCIES)}; write for example ttft:200 or ttft.p90:200 (ms)"
+    if percentile not in known:
+        return f"unknown percentile; known are {', '.join(known)}; write for example {latency}.p90:200 (ms)"
+    try:
+        positive = 0 < float(value) < float("inf")
+    except ValueError:
+        positive = False
+    return "" if positive else f"needs a number of ms above 0 after the colon, without unit; write {latency}:200"
+
+
+def with_options(inputs: Inputs, options: Mapping[str, Any]) -> Inputs:
+    """The inputs with what options say of the plan, in place of what the scenario says.
+
+    Args:
+        inputs: the scenario and what it refers to.
+        options: field of the plan → its value as a file would state it; None where the option was not given.
+
+    Raises:
+        InputError: when a plan cannot be so, or has no limit at all.
+    """
+    scenario = inputs.scenario
+    given = {name: value for name, value in options.items() if value is not None}
+    stated = (scenario.plan or Plan()).model_dump(mode="json", exclude_none=True)
+    try:
+        plan = Plan.model_validate(stated | given)
+    except ValidationError as error:
+        found = problems.from_validation(error, Plan)
+        raise InputError(_of_option(problem) for problem in found) from None
+    planned = scenario.model_copy(update={"plan": plan})
+    wrong = [replace(problem, where=str(inputs.files["scenario"])) for problem in checks.plans(planned)]
+    if not limits_of(plan, scenario.slo):
+        remedy = "has no limit; add --slo 'ttft:200 tpot:20' (ms), or plan.slo to the scenario"
+        wrong.append(Problem(str(inputs.files["scenario"]), "plan.slo", "", remedy))
+    if wrong:
+        raise InputError(wrong)
+    return replace(inputs, scenario=planned)
+
+
+def _of_option(problem: Problem) -> Problem:
+    """A problem with a field of the plan, as one with the option that states it."""
+    field = problem.path.partition(".")[0].partition("[")[0]
+    option = OPTIONS.get(field, "plan")
+    return replace(problem, where=option, path=problem.path.removeprefix(field).lstrip("."))
