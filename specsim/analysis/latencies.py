@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +73,7 @@ def itl(steps: StepRecords, rounds: RoundRecords) -> Floats:
     A verify that emits several tokens makes one chunk, as a streaming client sees it; their mean therefore exceeds TPOT
     when speculation is on.
     """
-    return chunk_gaps(steps, rounds)[0]
+    return chunk_gaps(steps, rounds).seconds
 
 
 def itl_per_token(gaps: Floats, tokens: Ints) -> Floats:
@@ -80,13 +81,27 @@ def itl_per_token(gaps: Floats, tokens: Ints) -> Floats:
     return np.repeat(gaps / tokens, tokens)
 
 
-def chunk_gaps(steps: StepRecords, rounds: RoundRecords) -> tuple[Floats, Ints]:
-    """Times between successive chunks of output of the same request [s], and the tokens in the chunk that ends each."""
+class ChunkGaps(NamedTuple):
+    """Times between successive chunks of output of the same request.
+
+    Attributes:
+        seconds: how long [gaps].
+        tokens: in the chunk that ends each [gaps].
+        request: whose [gaps].
+    """
+
+    seconds: Floats
+    tokens: Ints
+    request: Ints
+
+
+def chunk_gaps(steps: StepRecords, rounds: RoundRecords) -> ChunkGaps:
+    """The gaps of a run, request by request."""
     order = np.argsort(rounds.request, kind="stable")
     request = rounds.request[order]
     ready = steps.end[rounds.step[order]]
     same = request[1:] == request[:-1]
-    return np.asarray(np.diff(ready)[same]), np.asarray(rounds.num_emitted[order][1:][same])
+    return ChunkGaps(np.diff(ready)[same], rounds.num_emitted[order][1:][same], request[1:][same])
 
 
 def tallied_itl(tally: RoundTally) -> LatencySummary:

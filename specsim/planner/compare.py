@@ -19,7 +19,16 @@ from specsim.costs.extrapolation import Extrapolation
 from specsim.errors import BrokenRunError
 from specsim.fleets import simulation_of
 from specsim.forward import Reach, farthest
-from specsim.planner.load_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric, Server, class_rows, load_row
+from specsim.planner.load_metrics import (
+    CLASS_METRICS,
+    METRICS,
+    THROUGHPUT,
+    Metric,
+    Server,
+    class_rows,
+    gaps_of,
+    load_row,
+)
 from specsim.planner.notes import beyond_positions, held_acceptance
 from specsim.planner.points import Progress
 from specsim.records import RequestRecords, RunRecords
@@ -180,11 +189,11 @@ def _found(simulation: Simulation, run: RunRecords, num_draft_tokens: int) -> _F
     sent = None if window is None else sent_within(run.requests, window)
     if sent is not None and not sent.any():
         window = None
-    requests = run.requests
+    requests, gaps = run.requests, gaps_of(run)
     return _Found(
-        whole=load_row(run, None, server),
+        whole=load_row(run, None, server, gaps),
         whole_classes=class_rows(run, None, server, number),
-        steady=None if window is None else load_row(run, window, server),
+        steady=None if window is None else load_row(run, window, server, gaps),
         steady_classes=None if window is None else class_rows(run, window, server, number),
         share=0.0 if sent is None else float(sent.mean()),
         sending=float(np.ptp(requests.arrival) / (requests.finish.max() - requests.arrival.min())),

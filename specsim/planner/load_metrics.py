@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from specsim.analysis.acceptance import AcceptanceSummary, acceptance, tallied_acceptance
 from specsim.analysis.latencies import (
+    ChunkGaps,
     LatencyLimits,
     LatencySummary,
     chunk_gaps,
@@ -93,18 +94,19 @@ class Server:
     num_devices: int
 
 
-def load_row(run: RunRecords, window: Window | None, server: Server) -> list[float]:
+def load_row(run: RunRecords, window: Window | None, server: Server, gaps: ChunkGaps | None) -> list[float]:
     """The METRICS of one run, in SI units.
 
     Args:
         run: the records.
         window: what counts: steps that end within it, and requests sent within it; the whole run by default.
         server: whose run it is.
+        gaps: see ``gaps_of``.
     """
     chosen = _sent(run.requests, window)
     span, steps = window or _whole(run), run.steps
     replica = 0 if steps.replica is None else steps.replica
-    chunks, tokens = _itl(run, chosen)
+    chunks, tokens = _itl(run, gaps, chosen)
     accepted, whole = _acceptance(run), _whole(run)
     drafted_per_s = float(steps.num_draft_tokens.sum()) / (whole[1] - whole[0])
     return [
@@ -181,16 +183,20 @@ def _of(latency: LatencySummary) -> tuple[float, float, float]:
     return latency.p50, latency.p90, latency.p99
 
 
-def _itl(run: RunRecords, chosen: Bools) -> tuple[LatencySummary, LatencySummary]:
+def gaps_of(run: RunRecords) -> ChunkGaps | None:
+    """Times between chunks, which take long to find; None where rounds are only counted."""
+    return None if run.rounds is None else chunk_gaps(run.steps, run.rounds)
+
+
+def _itl(run: RunRecords, gaps: ChunkGaps | None, chosen: Bools) -> tuple[LatencySummary, LatencySummary]:
     """By chunk and by token, of the requests chosen; of all where rounds are only counted."""
-    if run.rounds is None:
+    if gaps is None:
         if run.tally is None:
             raise ValueError("records without rounds come with their tally")
         return tallied_itl(run.tally), tallied_itl_per_token(run.tally)
-    of_them = chosen[run.rounds.request]
-    rounds = replace(run.rounds, **{f.name: getattr(run.rounds, f.name)[of_them] for f in fields(run.rounds)})
-    gaps, tokens = chunk_gaps(run.steps, rounds)
-    return summarise_latency(gaps), summarise_latency(itl_per_token(gaps, tokens))
+    of_them = chosen[gaps.request]
+    seconds, tokens = gaps.seconds[of_them], gaps.tokens[of_them]
+    return summarise_latency(seconds), summarise_latency(itl_per_token(seconds, tokens))
 
 
 def _acceptance(run: RunRecords) -> AcceptanceSummary:

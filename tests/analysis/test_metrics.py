@@ -32,7 +32,7 @@ def test_latencies_per_request(run):
 def test_inter_token_latencies_are_gaps_between_chunks(run):
     # Request 0 at 1, 3, 5, 6; request 1 at 1, 3, 5; request 2 once.
     np.testing.assert_array_equal(itl(run.steps, run.rounds), [2, 2, 1, 2, 2])
-    gaps, tokens = chunk_gaps(run.steps, run.rounds)
+    gaps, tokens, _ = chunk_gaps(run.steps, run.rounds)
     np.testing.assert_array_equal(tokens, [3, 2, 1, 1, 1])
     np.testing.assert_array_equal(itl_per_token(gaps, tokens), [2 / 3, 2 / 3, 2 / 3, 1, 1, 1, 2, 2])
 
