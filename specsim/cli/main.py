@@ -13,6 +13,7 @@ from specsim.cli import (
     calibrate,
     cost,
     curve,
+    decide,
     doctor,
     listing,
     prove,
@@ -58,6 +59,7 @@ def options(
 
 
 app.command()(curve.curve)
+app.command()(decide.decide)
 app.command()(simulate.simulate)
 app.command()(sweep.sweep)
 app.command()(cost.cost)
