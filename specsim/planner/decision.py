@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ class Choice(NamedTuple):
 
     Attributes:
         batch: requests in flight.
-        num_draft_tokens: what it drafts when so many decode.
+        num_draft_tokens: what it drafts when so many decode, or as many of them as run at once.
         tokens_per_s: output tokens/s under the schedule, the mean of the replications.
         over_none: its throughput over that without speculation.
         over_fixed: the same over that of the best single length.
@@ -111,7 +112,7 @@ def simulate_decision(inputs: Inputs, *, jobs: int | None = None, progress: Prog
     curve = simulate_curve(inputs, jobs=jobs, progress=lambda share: progress(CURVE_SHARE * share))
     if curve.interrupted:
         raise KeyboardInterrupt
-    schedule = schedule_of(curve.throughputs, curve.batches, inputs.scenario.compared_draft_lengths)
+    schedule = schedule_of(*as_they_run(curve), inputs.scenario.compared_draft_lengths)
     runs = _run_schedule(inputs, schedule, curve.batches, jobs, lambda share: progress((1 - CURVE_SHARE) * share))
     simulation = simulation_of(inputs)
     beyond = simulation.extrapolation(farthest([run.reach for run in runs.values()])) if runs else None
@@ -139,6 +140,20 @@ def _no_schedules(inputs: Inputs) -> Iterator[Problem]:
             "scenario that this one extends) and write 'verifier: token', or compare its levels with specsim curve"
         )
         yield Problem(where, "speculation.tree", "", remedy)
+
+
+def as_they_run(curve: CurveResult) -> tuple[Throughputs, list[int]]:
+    """Throughputs and batches as an engine counts those: of more in flight than run at once, as many as do.
+
+    The first batch beyond that limit is taken for the limit itself; larger ones are never seen.
+    """
+    if curve.running_limit is None:
+        return curve.throughputs, list(curve.batches)
+    most = math.floor(curve.running_limit)
+    full = next(batch for batch in curve.batches if batch >= most)
+    found = {point: values for point, values in curve.throughputs.items() if point.batch < most}
+    found |= {Point(most, k): values for (batch, k), values in curve.throughputs.items() if batch == full}
+    return found, [*(batch for batch in curve.batches if batch < most), most]
 
 
 def _run_schedule(
@@ -174,10 +189,11 @@ def decision_of(
     of_length = {k: np.array([curve.throughputs[Point(batch, k)] for batch in batches]) for k in fixed_lengths}
     fixed = tuple(_fixed_length(k, batches, of_length[k], of_length[0], scheduled) for k in fixed_lengths)
     best = of_length[least_regret(fixed).num_draft_tokens]
+    most = math.floor(curve.running_limit or batches[-1])
     choices = tuple(
         Choice(
             batch,
-            draft_length_at(schedule, batch),
+            draft_length_at(schedule, min(batch, most)),
             float(scheduled[i].mean()),
             paired_speedup_interval(scheduled[i], of_length[0][i]),
             paired_speedup_interval(scheduled[i], best[i]),

@@ -104,8 +104,8 @@ def _graphs(simulation: Simulation, schedule: SchedulePolicy, largest_batch: int
         if row.num_draft_tokens and covered < last:
             yield (
                 f"CUDA graphs hold up to {graphs.sizes[-1]:,} tokens, {covered} requests of {tokens} tokens each: "
-                f"steps of {max(row.batch[0], covered + 1)} to {last} requests with {row.num_draft_tokens} drafts are "
-                f"launched kernel by kernel. Capture sizes up to {last * tokens:,} tokens."
+                f"steps of {max(row.batch[0], covered + 1)} to {last} requests with {_drafts(row.num_draft_tokens)} "
+                f"are launched kernel by kernel. Capture sizes up to {last * tokens:,} tokens."
             )
 
 
@@ -125,6 +125,10 @@ def _vocabularies(simulation: Simulation) -> Iterator[str]:
             "takes one for the other padded. Check that the tokenizers are the same: with others nearly nothing is "
             "accepted."
         )
+
+
+def _drafts(number: int) -> str:
+    return f"{number} draft{'s' if number > 1 else ''}"
 
 
 def _percent(share: float) -> str:

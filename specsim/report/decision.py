@@ -27,6 +27,8 @@ def decision_sentences(inputs: Inputs, decision: Decision) -> list[str]:
         *(f"Warning: {warning}" for warning in decision.warnings),
         f"Means are over the batches below, each counted once, with 95 % intervals ({repeats} paired runs); the "
         "schedule was simulated as it is written.",
+        f"All gains are those under the scenario's engine profile ({inputs.engine.name}); for another engine name its "
+        "own in deployment.engine.",
     ]
 
 
@@ -183,7 +185,7 @@ def settings_text(inputs: Inputs, decision: Decision, settings: dict[str, Settin
     ]
     own = checkpoint_of(inputs.scenario.speculation.drafter)
     if parts and own and not named:
-        parts.append(f"# {own} is the scenario's name for the drafter; --checkpoint writes the one that you serve.\n")
+        parts.append(f"# {own} stands for the drafter's checkpoint; name the one that you serve with --checkpoint.\n")
     return "\n".join(parts)
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 from specsim.errors import InputError
 from specsim.planner.curve import CurveResult
-from specsim.planner.decision import decision_of, simulate_decision
+from specsim.planner.decision import as_they_run, decision_of, simulate_decision
 from specsim.planner.points import Point
 from specsim.planner.schedules import schedule_of
 from specsim.schema.load import load_scenario
@@ -23,9 +23,15 @@ SMALL = (
 )
 
 
-def decision(under_schedule, table=TABLE):
+def curve_of(batches, found, running):
+    at_once = dict(zip(batches, running, strict=True))
+    points = pd.DataFrame([{"batch": batch, "mean_running_batch": at_once[batch]} for batch, _ in found])
+    return CurveResult(batches, points, pd.DataFrame(), {}, {}, throughputs=found)
+
+
+def decision(under_schedule, table=TABLE, running=None):
     found = {Point(b, k): mean * LUCK for b, lengths in table.items() for k, mean in lengths.items()}
-    curve = CurveResult(tuple(table), pd.DataFrame(), pd.DataFrame(), {}, {}, throughputs=found)
+    curve = curve_of(tuple(table), found, running or tuple(table))
     schedule = schedule_of(found, curve.batches, (1, 3))
     longest = schedule.num_draft_tokens
     return decision_of(curve, schedule, {Point(b, longest): mean * LUCK for b, mean in under_schedule.items()})
@@ -41,6 +47,25 @@ def test_lengths_and_gains_by_batch(known):
     assert [choice.num_draft_tokens for choice in known.choices] == [3, 1, 0]
     assert [choice.over_none.estimate for choice in known.choices] == pytest.approx([2, 1.25, 0.99])
     assert [choice.tokens_per_s for choice in known.choices] == pytest.approx([200, 500, 792])
+
+
+def test_requests_that_wait_do_not_count_for_the_length():
+    """The table changes at 6 and 29; of 64 requests in flight 20 run at once."""
+    crowded = decision({1: 200, 8: 500, 64: 792}, running=(1, 8, 20))
+    assert [choice.num_draft_tokens for choice in crowded.choices] == [3, 1, 1]
+
+
+def test_batches_that_do_not_run_make_no_ranges():
+    """Of 64 and 100 in flight 20 run: the table changes at 8 · 2.5^(ln 1.25 / ln(10/7)) = 14.2, not at 29."""
+    table = TABLE | {100: {0: 800, 1: 900, 3: 700}}
+    found = {Point(b, k): mean * LUCK for b, lengths in table.items() for k, mean in lengths.items()}
+    curve = curve_of(tuple(table), found, (1, 8, 20, 20))
+    throughputs, batches = as_they_run(curve)
+    assert batches == [1, 8, 20]
+    rows = schedule_of(throughputs, batches, (1, 3)).rows
+    assert [(*row.batch, row.num_draft_tokens) for row in rows] == [(1, 6, 3), (7, 14, 1), (15, None, 0)]
+    everything = as_they_run(curve_of(tuple(table), found, tuple(table)))
+    assert everything == (found, list(table))
 
 
 def test_the_gain_over_batches_is_a_geometric_mean(known):
@@ -68,7 +93,7 @@ def test_a_regret_has_the_interval_of_paired_ratios():
     """Logarithms of the ratio at -0.01, 0 and 0.01 about its own: a half-width of t(2) · 0.01 / sqrt(3)."""
     table = {1: {0: 100, 1: 150, 3: 200}}
     found = {Point(b, k): mean * LUCK for b, lengths in table.items() for k, mean in lengths.items()}
-    curve = CurveResult((1,), pd.DataFrame(), pd.DataFrame(), {}, {}, throughputs=found)
+    curve = curve_of((1,), found, (1,))
     scheduled = 200 * LUCK * np.exp([-0.01, 0, 0.01])
     result = decision_of(curve, schedule_of(found, (1,), (1, 3)), {Point(1, 3): scheduled})
     half = stats.t.ppf(0.975, 2) * 0.01 / np.sqrt(3)

@@ -78,7 +78,7 @@ def test_graphs_that_do_not_hold_the_drafts():
     assert found == [
         "CUDA graphs hold up to 512 tokens, 128 requests of 4 tokens each: steps of 129 to 160 requests with 3 drafts "
         "are launched kernel by kernel. Capture sizes up to 640 tokens.",
-        "CUDA graphs hold up to 512 tokens, 256 requests of 2 tokens each: steps of 257 to 400 requests with 1 drafts "
+        "CUDA graphs hold up to 512 tokens, 256 requests of 2 tokens each: steps of 257 to 400 requests with 1 draft "
         "are launched kernel by kernel. Capture sizes up to 800 tokens.",
     ]
 

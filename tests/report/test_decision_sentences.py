@@ -80,7 +80,7 @@ def test_what_is_pasted(inputs):
     assert all(setting.text in text for setting in settings.values())
     assert "# vLLM: +35.7 % [+35.7, +35.7] against no speculation, +11.6 % [+11.6, +11.6] against 3 always" in text
     assert "+21.6 % [+21.6, +21.6] against no speculation, 10.4 % [10.4, 10.4] lost against a schedule" in text
-    assert "eagle3-llama-3.1-8b is the scenario's name for the drafter" in text
+    assert "eagle3-llama-3.1-8b stands for the drafter's checkpoint" in text
 
 
 def test_the_checkpoint_that_was_named(inputs):
