@@ -35,7 +35,14 @@ def decide(
     """
     from specsim.cli.terminal import console, simulation_bar, warn
     from specsim.planner.decision import simulate_decision
-    from specsim.report.decision import decision_sentences, engine_settings, fixed_table, schedule_table, settings_text
+    from specsim.report.decision import (
+        decision_sentences,
+        engine_settings,
+        fixed_table,
+        refuse_checkpoint,
+        schedule_table,
+        settings_text,
+    )
     from specsim.report.decision_files import decision_files
     from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, write_folder
@@ -43,6 +50,8 @@ def decide(
     from specsim.schema.load import load_scenario
 
     inputs = load_scenario(scenario, overrides or ())
+    if checkpoint is not None:
+        refuse_checkpoint(inputs)
     folder = out or Path("out") / f"{inputs.scenario.name}-decision"
     refuse_existing(folder, force=force)
     with simulation_bar(inputs.scenario.name) as progress:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.table import Table
 
 from specsim.analysis.intervals import Interval
+from specsim.errors import InputError, Problem
 from specsim.interop.engines_config import Setting, checkpoint_of, sglang_setting, tensorrt_setting, vllm_setting
 from specsim.planner.decision import Decision
 from specsim.report.curve import limits
@@ -14,6 +15,18 @@ from specsim.report.text import add_rows
 from specsim.report.words import draft_tokens, from_to
 from specsim.schema.load import Inputs
 from specsim.schema.schedule import ScheduleRow
+
+
+def refuse_checkpoint(inputs: Inputs) -> None:
+    """Say that a checkpoint was named for a drafter that has none of its own.
+
+    Raises:
+        InputError: where that is so.
+    """
+    drafter = inputs.scenario.speculation.drafter
+    if checkpoint_of(drafter) is None:
+        remedy = f"engines load no checkpoint for a drafter of kind {drafter.kind}; leave it out"
+        raise InputError([Problem("--checkpoint", "", "", remedy)])
 
 
 def decision_sentences(inputs: Inputs, decision: Decision) -> list[str]:

@@ -71,6 +71,12 @@ def test_what_engines_have_no_tables_for(command, tmp_path, scenario, said):
     assert not (tmp_path / "a").exists()
 
 
+def test_a_checkpoint_that_nothing_loads(command, tmp_path):
+    code, _, err = command("decide", "qwen3.5-35b-a3b-h200-mtp", "--checkpoint", "org/x", "--out", tmp_path / "a")
+    assert code == 2
+    assert "--checkpoint: engines load no checkpoint for a drafter of kind mtp; leave it out" in err
+
+
 def test_the_remedy_for_a_fleet_works(command, tmp_path):
     code, _, err = command("decide", "llama3.1-8b-4xh100-fleet", "--set", "fleet=null", *SMALL, "--out", tmp_path / "a")
     assert code == 0, err
