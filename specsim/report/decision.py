@@ -73,11 +73,11 @@ def _fixed(decision: Decision) -> Iterator[str]:
     """What one length for all batches loses."""
     if not decision.schedule.num_draft_tokens:
         return
+    if len(decision.schedule.rows) == 1:
+        yield "One length is enough: no schedule gains more than the noise."
+        return
     best = decision.best_fixed
     what = draft_tokens(best.num_draft_tokens) if best.num_draft_tokens else "no speculation"
-    if len(decision.schedule.rows) == 1:
-        yield f"One length is enough: with {what} at every batch, no schedule gains more than the noise."
-        return
     yield (
         f"The best single setting, {what}, loses {_share(best.regret)} against the schedule on average and "
         f"{_share(best.worst)} at batch {best.worst_batch}, the worst."

@@ -53,9 +53,7 @@ def test_the_answer(inputs):
 def test_one_length_is_enough(inputs):
     sentences = decision_sentences(inputs, decided(ALWAYS))
     assert sentences[0].startswith("Set 3 draft tokens at every batch: ")
-    assert (
-        "One length is enough: with 3 draft tokens at every batch, no schedule gains more than the noise." in sentences
-    )
+    assert "One length is enough: no schedule gains more than the noise." in sentences
     beyond = "Batches beyond 8 were not simulated, and the engine allows 1024; the last range goes on."
     assert beyond in sentences
 
