@@ -13,6 +13,7 @@ from specsim.cli import (
     calibrate,
     cost,
     curve,
+    decide,
     doctor,
     listing,
     plan,
@@ -59,6 +60,7 @@ def options(
 
 
 app.command()(curve.curve)
+app.command()(decide.decide)
 app.command()(simulate.simulate)
 app.command()(sweep.sweep)
 app.command()(plan.plan)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -49,6 +49,8 @@ class CurveResult:
         interrupted: whether anything was left out, and be it batches nearer to a crossing.
         in_transit: whether requests that are in flight can be neither running nor waiting, but on their way between
             replicas.
+        throughputs: output tokens/s of each point's replications [replications]; entry r of every point shares its
+            requests and luck.
     """
 
     batches: tuple[int, ...]
@@ -61,6 +63,7 @@ class CurveResult:
     missing: tuple[Point, ...] = ()
     interrupted: bool = False
     in_transit: bool = False
+    throughputs: Mapping[Point, Floats] = field(default_factory=dict)
 
     @property
     def running_limit(self) -> float | None:
@@ -151,6 +154,7 @@ def _result(simulation: Simulation, runs: dict[Point, PointRuns], missing: tuple
         extrapolation=simulation.extrapolation(farthest(run.reach for run in runs.values())),
         missing=missing,
         in_transit=scenario.fleet is not None and scenario.fleet.disaggregation is not None,
+        throughputs={point: found.tokens_per_s for point, found in runs.items()},
     )
 
 

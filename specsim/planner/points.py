@@ -16,6 +16,7 @@ from specsim.fleets import simulation_of
 from specsim.forward import Reach
 from specsim.planner.executors import Workers, spread
 from specsim.schema.load import Inputs
+from specsim.schema.policy import Policy
 from specsim.schema.workload import ClosedLoop
 
 Floats = NDArray[np.float64]
@@ -70,19 +71,27 @@ def _work(inputs: Inputs, point: Point) -> float:
 
 
 def run_all(
-    inputs: Inputs, points: Sequence[Point], jobs: int, progress: Progress
+    inputs: Inputs, points: Sequence[Point], jobs: int, progress: Progress, policy: Policy | None = None
 ) -> Iterator[tuple[Point, PointRuns]]:
-    """Every point with its runs, as they finish; the longest start first, so that processes finish together."""
+    """Every point with its runs, as they finish; the longest start first, so that processes finish together.
+
+    Args:
+        inputs: the scenario and what it refers to.
+        points: which to run.
+        jobs: processes.
+        progress: told of finished work.
+        policy: decides draft lengths, up to the point's own; by default all are so long.
+    """
     ordered = sorted(points, key=lambda point: -_work(inputs, point))
     total = sum(_work(inputs, point) for point in points)
     warm_up()  # or each process would compile for itself
-    for i, result in spread(run_point, [(inputs, point) for point in ordered], Workers(jobs=jobs)):
+    for i, result in spread(run_point, [(inputs, point, policy) for point in ordered], Workers(jobs=jobs)):
         progress(_work(inputs, ordered[i]) / total)
         yield ordered[i], result
 
 
-def run_point(inputs: Inputs, point: Point) -> PointRuns:
-    """All replications of one point."""
+def run_point(inputs: Inputs, point: Point, policy: Policy | None = None) -> PointRuns:
+    """All replications of one point; arguments as of ``run_all``."""
     simulation, load = simulation_of(inputs), ClosedLoop(kind="closed_loop", concurrency=point.batch)
     rows = []
     for replication in range(inputs.scenario.curve.replications):
@@ -91,6 +100,7 @@ def run_point(inputs: Inputs, point: Point) -> PointRuns:
             num_draft_tokens=point.num_draft_tokens,
             num_requests=num_requests(inputs, point.batch),
             replication=replication,
+            policy=policy,
         )
         metrics = summarise(records, steady_window(records.requests))
         length = metrics.acceptance.untouched_acceptance_length if point.num_draft_tokens else 1.0

@@ -25,7 +25,7 @@ def answer(scenario: Scenario, result: CurveResult) -> list[str]:
     if result.missing:
         return [
             f"Interrupted, so what pays is left open: {missing(scenario, result)}.",
-            *_limits(scenario, result),
+            *limits(scenario, result),
             below,
         ]
     k = featured_draft_length(scenario, result)
@@ -34,7 +34,7 @@ def answer(scenario: Scenario, result: CurveResult) -> list[str]:
         f"{off}{headline(scenario, result)}{_consequence(result.crossings[k], _speedups(result, k))}."
         + "".join(f" {_free(batch)}" for length, batch in result.free_batch.items() if length == k),
         _best(scenario, result),
-        *_limits(scenario, result),
+        *limits(scenario, result),
         *(
             ["Interrupted: crossings rest on the batches below and were not looked at more closely."]
             * result.interrupted
@@ -144,7 +144,7 @@ def _range(batches: list[object]) -> str:
     return f"at {batches[0]}" if len(batches) == 1 else f"from {batches[0]} to {batches[-1]}"
 
 
-def _limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
+def limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
     """What the reader must know to read the numbers right."""
     if scenario.fleet is not None:
         yield f"Batches and output tokens/s are those of the whole fleet: {fleet_words(scenario.fleet)}."

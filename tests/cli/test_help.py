@@ -9,6 +9,7 @@ import specsim
 
 COMMANDS = (
     "curve",
+    "decide",
     "simulate",
     "sweep",
     "plan",

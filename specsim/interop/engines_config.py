@@ -1,0 +1,163 @@
+"""A schedule of draft lengths as engines take it: what to paste into vLLM, TensorRT-LLM and SGLang.
+
+Forms as in vLLM's SpeculativeConfig (num_speculative_tokens_per_batch_size of pull request 32374), TensorRT-LLM's
+llm_args.py (draft_len_schedule since pull request 10860) and SGLang's server arguments. SGLang counts the token that is
+verified anyway among its draft tokens, so its number is one more. Knows no simulation and no engine's other settings.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+import yaml
+
+from specsim.schema.schedule import SchedulePolicy
+from specsim.schema.speculation import (
+    BlockParallelHead,
+    Drafter,
+    DraftModel,
+    EagleHead,
+    MedusaHeads,
+    MTPLayers,
+    NgramLookup,
+)
+
+UNKNOWN_CHECKPOINT = "path/to/heads"
+
+
+class Setting(NamedTuple):
+    """What one engine is told.
+
+    Attributes:
+        text: to paste; empty where the engine has no such setting.
+        instead: why not, and what it does have; empty otherwise.
+    """
+
+    text: str
+    instead: str = ""
+
+
+def checkpoint_of(drafter: Drafter) -> str | None:
+    """What the scenario calls the drafter's checkpoint, the folder of a config.json; None where engines need none."""
+    match drafter:
+        case MTPLayers() | NgramLookup():
+            return None
+        case MedusaHeads():
+            return UNKNOWN_CHECKPOINT
+        case _:
+            path = PurePath(drafter.model)
+            return str(path.parent) if path.name == "config.json" else drafter.model
+
+
+def vllm_setting(drafter: Drafter, schedule: SchedulePolicy, checkpoint: str | None, largest_batch: int) -> Setting:
+    """``--speculative-config`` and its JSON.
+
+    Args:
+        drafter: what drafts.
+        schedule: by batch alone; some range of it drafts.
+        checkpoint: of the drafter, as the engine is to load it.
+        largest_batch: where the last range is written to end; vLLM keeps its length beyond.
+    """
+    config: dict[str, Any] = {"method": _vllm_method(drafter)}
+    if checkpoint is not None:
+        config["model"] = checkpoint
+    config["num_speculative_tokens"] = schedule.num_draft_tokens
+    if not isinstance(drafter, NgramLookup) and drafter.tensor_parallel is not None:
+        config["draft_tensor_parallel_size"] = drafter.tensor_parallel
+    if len(schedule.rows) > 1:
+        config["num_speculative_tokens_per_batch_size"] = {
+            f"{row.batch[0]}-{row.batch[1] or max(largest_batch, row.batch[0])}": row.num_draft_tokens
+            for row in schedule.rows
+        }
+    return Setting(f"--speculative-config {shlex.quote(json.dumps(config))}")
+
+
+def _vllm_method(drafter: Drafter) -> str:
+    match drafter:
+        case EagleHead():
+            return drafter.generation
+        case BlockParallelHead():
+            return "dspark" if drafter.sequential_correction else "dflash"
+        case _:
+            return drafter.kind
+
+
+def tensorrt_setting(drafter: Drafter, schedule: SchedulePolicy, checkpoint: str | None, largest_batch: int) -> Setting:
+    """``speculative_config`` of its YAML file; arguments as of ``vllm_setting``, but nothing is drafted beyond."""
+    kind = _tensorrt_type(drafter)
+    if kind is None:
+        return Setting("", "TensorRT-LLM has no schedule for this kind of drafter.")
+    rows = schedule.rows
+    if rows[0].num_draft_tokens < schedule.num_draft_tokens:
+        return Setting(
+            "",
+            f"TensorRT-LLM wants the longest draft in the first range, and here it is {rows[0].num_draft_tokens} there "
+            f"and {schedule.num_draft_tokens} later.",
+        )
+    config: dict[str, Any] = {"decoding_type": kind, "max_draft_len": schedule.num_draft_tokens}
+    if checkpoint is not None:
+        config["speculative_model"] = checkpoint
+    if len(rows) > 1:
+        drafting = rows if rows[-1].num_draft_tokens else rows[:-1]
+        config["draft_len_schedule"] = {
+            row.batch[1] or max(largest_batch, row.batch[0]): row.num_draft_tokens for row in drafting
+        }
+    return Setting(yaml.safe_dump({"speculative_config": config}, sort_keys=False).rstrip())
+
+
+def _tensorrt_type(drafter: Drafter) -> str | None:
+    """decoding_type of the drafters whose draft length it changes as it runs; None for others."""
+    match drafter:
+        case EagleHead(generation="eagle3"):
+            return "Eagle3"
+        case DraftModel():
+            return "Draft_Target"
+        case MTPLayers():
+            return "MTP"
+        case NgramLookup():
+            return "NGram"
+        case BlockParallelHead(sequential_correction=None):
+            return "DFlash"
+        case _:
+            return None
+
+
+def sglang_setting(drafter: Drafter, num_draft_tokens: int, checkpoint: str | None) -> Setting:
+    """Flags for one draft length.
+
+    Args:
+        drafter: what drafts.
+        num_draft_tokens: at least 1; drafts alone, as everywhere here.
+        checkpoint: of the drafter, as the engine is to load it.
+    """
+    algorithm = _sglang_algorithm(drafter)
+    if algorithm is None:
+        return Setting("", "SGLang has no such drafter.")
+    flags = {"--speculative-algorithm": algorithm}
+    if checkpoint is not None:
+        flags["--speculative-draft-model-path"] = shlex.quote(checkpoint)
+    if isinstance(drafter, NgramLookup):
+        flags["--speculative-ngram-max-bfs-breadth"] = "1"  # one continuation: a chain
+    elif not isinstance(drafter, BlockParallelHead):
+        flags |= {"--speculative-num-steps": str(num_draft_tokens), "--speculative-eagle-topk": "1"}
+    flags["--speculative-num-draft-tokens"] = str(num_draft_tokens + 1)
+    return Setting(" ".join(f"{flag} {value}" for flag, value in flags.items()))
+
+
+def _sglang_algorithm(drafter: Drafter) -> str | None:
+    match drafter:
+        case EagleHead():
+            return drafter.generation.upper()
+        case DraftModel():
+            return "STANDALONE"
+        case MTPLayers():
+            return "NEXTN"
+        case NgramLookup():
+            return "NGRAM"
+        case BlockParallelHead():
+            return "DSPARK" if drafter.sequential_correction else "DFLASH"
+        case MedusaHeads():
+            return None
