@@ -130,7 +130,8 @@ def _ray(where: Workers) -> Iterator[int]:
             _knock(where.address)
             ray.init(address=where.address, **quiet)
         else:
-            ray.init(num_cpus=where.number, include_dashboard=False, **quiet)
+            # one of its own, whatever Ray may run on this machine, or have left behind
+            ray.init(address="local", num_cpus=where.number, include_dashboard=False, **quiet)
     except (OSError, ValueError, RuntimeError) as error:
         raise _unreachable(where, error) from error
     try:
