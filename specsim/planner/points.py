@@ -100,6 +100,7 @@ def run_point(inputs: Inputs, point: Point, policy: Policy | None = None) -> Poi
             num_draft_tokens=point.num_draft_tokens,
             num_requests=num_requests(inputs, point.batch),
             replication=replication,
+            keep_rounds=False,  # their tally says all that is asked for here
             policy=policy,
         )
         metrics = summarise(records, steady_window(records.requests))
