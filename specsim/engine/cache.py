@@ -25,19 +25,30 @@ def new_cache(num_nodes: int) -> Cache:
 
 
 @kernel
-def find(replica: Replica, requests: Requests, limits: Limits, request: int) -> int:
-    """How many tokens of a request in line are in the cache, and need not be computed.
-
-    Its last token has to be, and whole blocks are. What a request keeps of its own text after it lost its place begins
-    where the segments that it held ended.
-    """
-    segments, block_size = limits.segments, limits.block_size
-    place, last, tokens = segments.starts[request], segments.starts[request + 1], 0
-    while place < last and replica.cache.size[segments.node[place]] > 0:
-        tokens = segments.end[place]
+def end_of_found(replica: Replica, limits: Limits, request: int) -> int:
+    """The place behind the segments of a request, from its prompt's beginning, that are in the cache."""
+    segments, size = limits.segments, replica.cache.size
+    place, last = segments.starts[request], segments.starts[request + 1]
+    while place < last and size[segments.node[place]] > 0:
         place += 1
-    if place - segments.starts[request] == requests.segments[request]:
-        tokens += replica.cache.size[segments.num_nodes + request] * block_size
+    return int(place)
+
+
+@kernel
+def own_found(replica: Replica, requests: Requests, limits: Limits, request: int, end: int) -> int:
+    """Blocks of a request's own text that it can go on with; they begin where the segments ended that it held."""
+    if end - limits.segments.starts[request] != requests.segments[request]:
+        return 0
+    return int(replica.cache.size[limits.segments.num_nodes + request])
+
+
+@kernel
+def find(replica: Replica, requests: Requests, limits: Limits, request: int) -> int:
+    """How many tokens of a request in line are in the cache, and need not be computed: whole blocks, not its last."""
+    segments, block_size = limits.segments, limits.block_size
+    end = end_of_found(replica, limits, request)
+    tokens = segments.end[end - 1] if end > segments.starts[request] else 0
+    tokens += own_found(replica, requests, limits, request, end) * block_size
     most = requests.prompt_tokens[request] + requests.emitted[request] - 1
     tokens = min(tokens, most // block_size * block_size)
     if limits.drops_last and tokens > 0:
@@ -48,41 +59,34 @@ def find(replica: Replica, requests: Requests, limits: Limits, request: int) -> 
 @kernel
 def found_blocks(replica: Replica, requests: Requests, limits: Limits, request: int) -> tuple[int, int]:
     """Blocks that ``find`` finds, and those of them that others use, which take no room of their own."""
-    segments = limits.segments
-    cache, blocks, used = replica.cache, 0, 0
-    place, last = segments.starts[request], segments.starts[request + 1]
-    while place < last and cache.size[segments.node[place]] > 0:
-        blocks += cache.size[segments.node[place]]
-        if cache.users[segments.node[place]] > 0:
-            used += cache.size[segments.node[place]]
-        place += 1
-    if place - segments.starts[request] == requests.segments[request]:
-        blocks += cache.size[segments.num_nodes + request]
+    cache, node, used = replica.cache, limits.segments.node, 0
+    end = end_of_found(replica, limits, request)
+    blocks = own_found(replica, requests, limits, request, end)
+    for place in range(limits.segments.starts[request], end):
+        blocks += cache.size[node[place]]
+        if cache.users[node[place]] > 0:
+            used += cache.size[node[place]]
     return blocks, used
 
 
 @kernel
 def hold(replica: Replica, requests: Requests, limits: Limits, request: int) -> None:
     """A request comes into service with the blocks that were found for it."""
-    segments = limits.segments
-    cache, first = replica.cache, segments.starts[request]
-    place, last, own = first, segments.starts[request + 1], segments.num_nodes + request
-    blocks = 0
-    while place < last and cache.size[segments.node[place]] > 0:
-        node = segments.node[place]
-        if cache.users[node] == 0:
-            _take_out(replica, node)
-            replica.number[BLOCKS_IN_USE] += cache.size[node]
-        cache.users[node] += 1
-        blocks += cache.size[node]
-        place += 1
+    cache, count, first = replica.cache, replica.number, limits.segments.starts[request]
+    end, own = end_of_found(replica, limits, request), limits.segments.num_nodes + request
+    blocks = own_found(replica, requests, limits, request, end)
+    count[BLOCKS_IN_USE] += blocks
     if cache.size[own] > 0:
         _take_out(replica, own)
-        if place - first == requests.segments[request]:
-            replica.number[BLOCKS_IN_USE] += cache.size[own]
-            blocks += cache.size[own]
         cache.size[own] = 0
-    requests.segments[request], requests.blocks[request] = place - first, blocks
+    for place in range(first, end):
+        node = limits.segments.node[place]
+        if cache.users[node] == 0:
+            _take_out(replica, node)
+            count[BLOCKS_IN_USE] += cache.size[node]
+        cache.users[node] += 1
+        blocks += cache.size[node]
+    requests.segments[request], requests.blocks[request] = end - first, blocks
 
 
 @kernel

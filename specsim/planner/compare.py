@@ -57,7 +57,7 @@ class LoadResult:
         records: draft length → the records of replication 0.
         sending_share: draft length → time over which requests arrived / time until all were served, mean of runs. Well
             below 1 in an open loop when the server does not keep up.
-        growth: draft length → see ``latencies.latency_growth``, of replication 0.
+        growth: draft length → see ``latencies.latency_growth``, the median of runs: a single one is chance.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
         left_out: requests of traces that failed and are not among those served.
         missing: replications that an interruption left out.
@@ -110,6 +110,7 @@ class _Found:
     steady_classes: list[list[float]] | None
     share: float
     sending: float
+    growth: float
     reached: Reach
 
 
@@ -197,6 +198,7 @@ def _found(simulation: Simulation, run: RunRecords, num_draft_tokens: int) -> _F
         steady_classes=None if window is None else class_rows(run, window, server, number),
         share=0.0 if sent is None else float(sent.mean()),
         sending=float(np.ptp(requests.arrival) / (requests.finish.max() - requests.arrival.min())),
+        growth=latency_growth(requests),
         reached=reach(run.steps),
     )
 
@@ -236,7 +238,7 @@ def _result(
         steady_share={k: float(np.mean([runs[k].share for runs in found])) for k in arms} if has_steady else None,
         records=records,
         sending_share={k: float(np.mean([runs[k].sending for runs in found])) for k in arms},
-        growth={k: latency_growth(records[k].requests) for k in arms},
+        growth={k: float(np.median([runs[k].growth for runs in found])) for k in arms},
         extrapolation=simulation.extrapolation(farthest(run.reached for run in every)),
         left_out=sum(trace.left_out for trace in simulation.traffic.traces.values()),
         missing=scenario.run.replications - len(found),

@@ -19,7 +19,7 @@ from specsim.schema.scenario import Scenario
 from specsim.schema.workload import ClosedLoop
 
 GROWS = 1.3  # times as long per token in the last quarter as in the first; in balance it is 1 but for chance and ramp
-EVENLY = 4.0  # a queue that grows evenly from nothing is 7 times as long in the last quarter of a run as in the first
+EVENLY = 4.0  # halfway from 1, in balance, to 7: so much a queue that grows evenly from nothing gains by quarters
 KEEPS_UP = 0.8  # share of a run over which requests arrive; what follows is the last ones' own latency, or a queue
 TAILS = ("TTFT", "TPOT", "E2E")
 

@@ -42,7 +42,7 @@ def columns_writer(columns: Columns, form: Format) -> Writer:
 
 
 def _write_csv(columns: Columns, path: Path) -> None:
-    """As pandas would write it (tested), in a third of the time: long runs have millions of numbers."""
+    """Numbers and flags as pandas would write them (tested), in a third of the time: long runs have millions."""
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write(",".join(columns) + "\n")
         for block in _blocks(columns):

@@ -38,13 +38,15 @@ def test_what_the_host_has_no_room_for_is_computed_again(setup, make_case, watch
 
 
 @pytest.mark.parametrize("prefill_first", [False, True])
-def test_tokens_and_luck_are_those_of_a_run_that_loses_nothing(setup, make_case, watched, prefill_first):
-    """With drafts: what each request is given, round by round, but for the rounds that come back without drafts."""
-    named = {"prefill_first": prefill_first, "host_tokens": 100, "seconds_per_token": 0.5}
-    records, server = watched(two_that_do_not_fit(setup, make_case, **named))
-    assert server.requests.preempted.sum() > 0
-    assert server.requests.emitted.tolist() == [6, 6]
-    assert records.rounds.num_emitted.sum() == 12
+def test_prompts_are_computed_once_and_every_token_is_received_once(setup, make_case, watched, prefill_first):
+    """Whoever computes anew has another round from a prompt, as in test_preemption; here nobody has."""
+    how = {"prefill_first": prefill_first, "host_tokens": 100, "seconds_per_token": 0.5}
+    for named, again in ((how, 0), ({"prefill_first": prefill_first}, 1)):
+        records, server = watched(two_that_do_not_fit(setup, make_case, **named))
+        rounds = records.rounds
+        assert server.requests.preempted.tolist() == [0, 1]
+        assert np.bincount(rounds.request[rounds.from_prompt]).tolist() == [1, 1 + again]
+        assert np.bincount(rounds.request, rounds.num_emitted).tolist() == [6, 6]
 
 
 @given(st.data())

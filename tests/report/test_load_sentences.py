@@ -368,7 +368,7 @@ def test_a_queue_that_grows_is_told_from_requests_that_take_their_time(share, gr
 
 
 def test_a_server_a_little_too_slow_does_not_keep_up():
-    """One request at a time of 21 steps of some 7 ms: 6.9 a second at most, and 7.5 are sent."""
+    """One request at a time, of 20 steps of some 7 ms: 7.3 a second at most, and 8 are sent."""
     inputs = load_scenario(
         "llama3.1-8b-h100-eagle3",
         [
@@ -383,6 +383,30 @@ def test_a_server_a_little_too_slow_does_not_keep_up():
     result = simulate_load(dataclasses.replace(inputs, engine=alone))
     assert 1 / result.sending_share[0] < 1.2
     assert "does not keep up" in load_answer(inputs.scenario, result)
+
+
+@pytest.mark.parametrize(("load", "number", "most"), [(0.9, 256, 0.02), (0.95, 3000, 0.02)])
+def test_chance_is_seldom_taken_for_a_queue_that_grows(load, number, most):
+    """M/D/1 queues, which keep up: the median growth of 4 runs is too large in fewer than 2 of 100 (4 s.e. above)."""
+    trials = 2000
+    wrong = sum(not rate_is_met(1.0, growth_of_queues(load, number, trial)) for trial in range(trials))
+    assert wrong / trials < most + 4 * math.sqrt(most / trials)
+
+
+@pytest.mark.parametrize(("load", "number", "least"), [(1.24, 256, 0.9), (1.1, 3000, 0.9)])
+def test_a_queue_that_grows_is_mostly_seen(load, number, least):
+    trials = 500
+    seen = sum(not rate_is_met(1.0, growth_of_queues(load, number, trial)) for trial in range(trials))
+    assert seen / trials > least - 4 * math.sqrt(least * (1 - least) / trials)
+
+
+def growth_of_queues(load, number, seed, runs=4):
+    """The median growth of latencies in runs of a queue with one server and equal services, by Lindley's recursion."""
+    gaps = np.random.default_rng(seed).exponential(1 / load, (runs, number))
+    ahead = np.cumsum(np.where(np.arange(number) > 0, 1 - gaps, 0), axis=1)
+    took = 1 + ahead - np.minimum.accumulate(ahead, axis=1)
+    quarter = number // 4
+    return float(np.median(took[:, -quarter:].mean(axis=1) / took[:, :quarter].mean(axis=1)))
 
 
 def test_how_much_of_a_trace_is_sent_is_said():
