@@ -80,7 +80,9 @@ def profile(arguments: list[str]) -> None:
         words: sum(entry[3] for (_, _, name), entry in stats.stats.items() if function in name) / whole
         for words, function in PARTS.items()
     }
-    for words, share in (shares | {"the rest, imports above all": 1 - sum(shares.values())}).items():
+    for words, share in (
+        shares | {"the rest: imports, loading compiled code, rows to disk and back": 1 - sum(shares.values())}
+    ).items():
         print(f"  {share:4.0%} {words}")
 
 
