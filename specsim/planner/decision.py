@@ -106,7 +106,7 @@ def simulate_decision(inputs: Inputs, *, jobs: int | None = None, progress: Prog
         InfeasibleError: before anything is simulated, when some request could never be served.
         KeyboardInterrupt: when interrupted; half a curve is no ground for a decision.
     """
-    problems = list(_no_schedules(inputs))
+    problems = list(without_schedules(inputs))
     if problems:
         raise InputError(problems)
     curve = simulate_curve(inputs, jobs=jobs, progress=lambda share: progress(CURVE_SHARE * share))
@@ -125,7 +125,7 @@ def simulate_decision(inputs: Inputs, *, jobs: int | None = None, progress: Prog
     )
 
 
-def _no_schedules(inputs: Inputs) -> Iterator[Problem]:
+def without_schedules(inputs: Inputs) -> Iterator[Problem]:
     """Scenarios that tables of draft lengths by batch are not about."""
     where, scenario = str(inputs.files["scenario"]), inputs.scenario
     if scenario.fleet is not None:

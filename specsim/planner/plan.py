@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
+from specsim.analysis.intervals import Interval
 from specsim.analysis.metrics import reach
 from specsim.analysis.steady import steady_window
 from specsim.costs.extrapolation import Extrapolation
@@ -17,7 +18,7 @@ from specsim.engine.run import warm_up
 from specsim.errors import InfeasibleError, Problem
 from specsim.fleets import simulation_of
 from specsim.forward import Reach, farthest
-from specsim.planner.capacity import SMALLEST_SHARE, Capacity, capacity
+from specsim.planner.capacity import SMALLEST_SHARE, Capacity, capacity, rate_ratio
 from specsim.planner.demand import Demand, demand_of
 from specsim.planner.executors import Workers, spread
 from specsim.planner.floor import Floor, floors
@@ -120,19 +121,8 @@ class PlanResult:
         return next((result for result in self.arms if result.arm.policy is None), None)
 
     def gain(self, result: ArmResult) -> Interval | None:
-        """The rate of an arm over that without speculation, with its 95 % interval; None where either is 0.
-
-        Paired by seed where runs are as long; otherwise that of independent samples.
-        """
-        plain = self.plain
-        if plain is None or not (plain.capacity.rates.all() and result.capacity.rates.all()):
-            return None
-        if plain.capacity.num_requests == result.capacity.num_requests:
-            return paired_speedup_interval(result.capacity.rates, plain.capacity.rates)
-        own, other = (mean_interval(np.log(found.capacity.rates)) for found in (result, plain))
-        log = own.estimate - other.estimate
-        half = math.hypot(own.high - own.estimate, other.high - other.estimate)
-        return Interval(math.exp(log), math.exp(log - half), math.exp(log + half), own.confidence, own.n)
+        """The rate of an arm over that without speculation, see ``rate_ratio``; None where either is 0."""
+        return rate_ratio(result.capacity, self.plain.capacity) if self.plain else None
 
     def dollars_per_million(self, result: ArmResult) -> float | None:
         """Price of a million output tokens at the bound, all replicas as busy as they may be."""
@@ -193,7 +183,7 @@ def simulate_plan(inputs: Inputs, *, jobs: int | None = None, progress: Progress
             raise
     found = tuple(measured[i] for i in sorted(measured))
     if not any(result.capacity.bound for result in found):
-        raise InfeasibleError(_missed(inputs, found))
+        raise InfeasibleError(missed_limits(inputs, {_named(result.arm): result for result in found}))
     reached = [result.reached for result in found if result.reached]
     return PlanResult(
         limits=limits_of(plan, scenario.slo),
@@ -220,28 +210,33 @@ def measure_arm(inputs: Inputs, arm: Arm) -> ArmResult:
     return ArmResult(arm, found, (), short, float(run.requests.output_tokens.mean()), reach(run.steps))
 
 
-def _missed(inputs: Inputs, found: tuple[ArmResult, ...]) -> list[Problem]:
-    """What even the best arm cannot meet, with its floor and what causes it."""
+def missed_limits(inputs: Inputs, found: Mapping[str, ArmResult]) -> list[Problem]:
+    """What even the best of several cannot meet, with its floor and what causes it.
+
+    Args:
+        inputs: the scenario.
+        found: name → what was measured; none meets the limits at any rate.
+    """
     where = str(inputs.files["scenario"])
 
-    def nearest(name: Limit) -> tuple[Floor, Arm]:
-        floors_of = [(floor, result.arm) for result in found for floor in result.floors if floor.limit == name]
+    def nearest(limit: Limit) -> tuple[Floor, str]:
+        floors_of = [(floor, name) for name, one in found.items() for floor in one.floors if floor.limit == limit]
         return min(floors_of, key=lambda pair: pair[0].seconds)
 
     problems = []
-    for limit in [floor.limit for floor in found[0].floors]:
-        floor, arm = nearest(limit)
+    for limit in [floor.limit for floor in next(iter(found.values())).floors]:
+        floor, name = nearest(limit)
         if floor.missed:
             parts = ", ".join(f"{part} {share:.0%}" for part, share in floor.parts.items() if share >= 0.05)
             remedy = (
-                f"even an empty system takes {1e3 * floor.seconds:.4g} ms at best ({_named(arm)}), of which {parts}; "
+                f"even an empty system takes {1e3 * floor.seconds:.4g} ms at best ({name}), of which {parts}; "
                 "allow more, or change the deployment"
             )
             problems.append(
                 Problem(where, f"{limit.latency} p{limit.percentile}", f"{1e3 * limit.seconds:g} ms", remedy)
             )
     if not problems:
-        rate = SMALLEST_SHARE * max(result.capacity.saturated for result in found)
+        rate = SMALLEST_SHARE * max(result.capacity.saturated for result in found.values())
         remedy = (
             "each limit is met by some policy in an empty system, but by none are all met at "
             f"{rate:.2g} requests/s, where requests still find others there; allow more"

@@ -13,6 +13,7 @@ from specsim.fleets import simulation_of
 from specsim.planner.margins import log_margins, steady_percentiles
 from specsim.planner.plan_arms import Arm
 from specsim.records import RunRecords
+from specsim.schema.base import MOST_IN_FLIGHT
 from specsim.schema.load import Inputs
 from specsim.schema.plan import Limit
 from specsim.schema.workload import ClosedLoop, Constant, Gamma, Load, Poisson, Replay
@@ -20,6 +21,7 @@ from specsim.schema.workload import ClosedLoop, Constant, Gamma, Load, Poisson, 
 Floats = NDArray[np.float64]
 ROUNDS_PER_PLACE = 4  # requests for each place in a saturated run, of which the first and the last are ramp and tail
 LEAST_SATURATED = 200  # requests of a saturated run
+FIRST_CLIENTS = 2049  # of a saturated run; the ideal profile has 65,536 places, of which memory fills a few
 AT_ONCE = 1e9  # times as fast as recorded
 
 
@@ -87,11 +89,21 @@ class Trials:
             run = self._run(self._load.model_copy(update={"speed": AT_ONCE}), 0, self.simulation.num_requests)
             span = float(run.requests.arrival.min()), float(run.requests.finish.max())
         else:
-            number = max(LEAST_SATURATED, ROUNDS_PER_PLACE * places)
-            run = self._run(ClosedLoop(kind="closed_loop", concurrency=places + 1), 0, number)
+            run = self._always_waiting(places)
             span = steady_window(run.requests) or (0.0, float(run.requests.finish.max()))
         served = within(run.requests.finish, span).sum() / (span[1] - span[0])
         return float(served), float(run.steps.num_running.max())
+
+    def _always_waiting(self, places: int) -> RunRecords:
+        """A closed loop of more clients than ever run at once, be that for want of places or of memory."""
+        most = min(places + 1, MOST_IN_FLIGHT)
+        clients = min(most, FIRST_CLIENTS)
+        while True:
+            number = max(LEAST_SATURATED, ROUNDS_PER_PLACE * (clients - 1))
+            run = self._run(ClosedLoop(kind="closed_loop", concurrency=clients), 0, number)
+            if clients == most or run.steps.num_running.max() < clients:
+                return run
+            clients = min(2 * clients, most)
 
     def alone(self, num_requests: int) -> RunRecords:
         """Requests of which each finds the system empty."""

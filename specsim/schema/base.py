@@ -57,7 +57,8 @@ Flag = Annotated[bool, Field(strict=True)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 
 
-def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
+def ascending(values: tuple[int, ...]) -> tuple[int, ...]:
+    """The values, if they rise."""
     if list(values) != sorted(set(values)):
         raise ValueError("must ascend, each value once; write for example [1, 8, 64]")
     return values
@@ -69,6 +70,6 @@ MOST_REQUESTS = 1_000_000
 MOST_PRIORITIES = 64
 """Classes of priority; each has a line of its own."""
 InFlight = Annotated[int, Field(ge=1, le=MOST_IN_FLIGHT, strict=True)]
-AscendingBatches = Annotated[tuple[InFlight, ...], Field(min_length=1), AfterValidator(_ascending)]
+AscendingBatches = Annotated[tuple[InFlight, ...], Field(min_length=1), AfterValidator(ascending)]
 DraftLength = Annotated[int, Field(ge=1, le=64, strict=True)]
-AscendingDraftLengths = Annotated[tuple[DraftLength, ...], Field(min_length=1), AfterValidator(_ascending)]
+AscendingDraftLengths = Annotated[tuple[DraftLength, ...], Field(min_length=1), AfterValidator(ascending)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from specsim.errors import Problem
@@ -10,6 +10,7 @@ from specsim.schema import domain_checks, parallel_checks, quantisation_checks, 
 from specsim.schema.architecture import Attention, LinearAttention
 from specsim.schema.hardware import Device
 from specsim.schema.model import ModelConfig
+from specsim.schema.optimize import SearchedPolicy
 from specsim.schema.plan import planned_policy
 from specsim.schema.scenario import Scenario
 from specsim.schema.speculation import BlockParallelHead, Drafter, DraftModel, EagleHead, MTPLayers
@@ -124,20 +125,31 @@ def _draft_lengths(scenario: Scenario) -> Iterator[Problem]:
 
 
 def plans(scenario: Scenario) -> Iterator[Problem]:
-    """A plan compares policies and draft lengths that the scenario can have."""
-    if scenario.plan is None:
-        return
-    compared = scenario.plan.num_draft_tokens or ()
-    for most, why, _ in scenario.speculation.draft_limits:
-        if max(compared, default=0) > most:
-            remedy = f"{why}; write lengths up to {most}, or leave it out to compare those of the curve"
-            yield _problem("plan.num_draft_tokens", list(compared), remedy)
+    """A plan, and an optimiser, compare policies and draft lengths that the scenario can have."""
+    if scenario.plan:
+        plan = scenario.plan
+        yield from _compared("plan", plan.num_draft_tokens or (), "those of the curve", plan.policies, scenario)
+    if scenario.optimize:
+        searched = scenario.optimize
+        kinds = searched.policies or ()
+        yield from _compared("optimize", searched.num_draft_tokens or (), "those of the plan", kinds, scenario)
+
+
+def _compared(
+    block: str, lengths: Sequence[int], instead: str, kinds: Sequence[SearchedPolicy], scenario: Scenario
+) -> Iterator[Problem]:
     own = scenario.speculation
-    for number, kind in enumerate(scenario.plan.policies):
+    for most, why, _ in own.draft_limits:
+        if max(lengths, default=0) > most:
+            remedy = f"{why}; write lengths up to {most}, or leave it out to compare {instead}"
+            yield _problem(f"{block}.num_draft_tokens", list(lengths), remedy)
+    for number, kind in enumerate(kinds):
+        if kind == "none" or kind == "schedule":
+            continue
         policy = planned_policy(kind, own.policy.num_draft_tokens or 1)
         for problem in speculation_checks.contradictions(own.model_copy(update={"policy": policy})):
             if problem.path == "speculation.policy.kind":
-                yield replace(problem, path=f"plan.policies[{number}]")
+                yield replace(problem, path=f"{block}.policies[{number}]")
 
 
 def _vocabularies(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:

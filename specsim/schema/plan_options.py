@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from specsim.errors import InputError, Problem
 from specsim.schema import checks, problems
 from specsim.schema.load import Inputs
 from specsim.schema.plan import LATENCIES, PERCENTILES, Plan, limits_of
 
+Block = TypeVar("Block", bound=BaseModel)
 DEFAULT_PERCENTILE = 99
 OPTIONS = {
     "slo": "--slo",
@@ -50,8 +51,8 @@ def parse_slo(texts: Sequence[str]) -> dict[str, dict[str, str]]:
     return found
 
 
-def parse_lengths(text: str) -> list[int]:
-    """Draft lengths separated by commas.
+def parse_lengths(text: str, option: str = "--num-draft-tokens") -> list[int]:
+    """Draft lengths, or what else an option lists, separated by commas.
 
     Raises:
         InputError: listing every entry that is no whole number.
@@ -60,7 +61,7 @@ def parse_lengths(text: str) -> list[int]:
     wrong = [entry for entry in entries if not entry.isdecimal()]
     if wrong:
         remedy = "must be a whole number; write for example 1,3,5"
-        raise InputError(Problem("--num-draft-tokens", "", repr(entry), remedy) for entry in wrong)
+        raise InputError(Problem(option, "", repr(entry), remedy) for entry in wrong)
     return [int(entry) for entry in entries]
 
 
@@ -89,13 +90,7 @@ def with_options(inputs: Inputs, options: Mapping[str, Any]) -> Inputs:
         InputError: when a plan cannot be so, or has no limit at all.
     """
     scenario = inputs.scenario
-    given = {name: value for name, value in options.items() if value is not None}
-    stated = (scenario.plan or Plan()).model_dump(mode="json", exclude_none=True)
-    try:
-        plan = Plan.model_validate(stated | given)
-    except ValidationError as error:
-        found = problems.from_validation(error, Plan)
-        raise InputError(_of_option(problem) for problem in found) from None
+    plan = stated_block(Plan, scenario.plan, options, OPTIONS)
     planned = scenario.model_copy(update={"plan": plan})
     wrong = [replace(problem, where=str(inputs.files["scenario"])) for problem in checks.plans(planned)]
     if not limits_of(plan, scenario.slo):
@@ -106,8 +101,31 @@ def with_options(inputs: Inputs, options: Mapping[str, Any]) -> Inputs:
     return replace(inputs, scenario=planned)
 
 
-def _of_option(problem: Problem) -> Problem:
-    """A problem with a field of the plan, as one with the option that states it."""
+def stated_block(
+    model: type[Block], block: Block | None, options: Mapping[str, Any], names: Mapping[str, str]
+) -> Block:
+    """A block of a scenario with what options say in place of what it says.
+
+    Args:
+        model: of the block.
+        block: the scenario's; None where it has none.
+        options: field → its value as a file would state it; None where the option was not given.
+        names: field → the option that states it.
+
+    Raises:
+        InputError: when it cannot be so.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    stated = (block or model()).model_dump(mode="json", exclude_none=True)
+    try:
+        return model.model_validate(stated | given)
+    except ValidationError as error:
+        found = problems.from_validation(error, model)
+        raise InputError(_of_option(problem, names, model.__name__.lower()) for problem in found) from None
+
+
+def _of_option(problem: Problem, names: Mapping[str, str], block: str) -> Problem:
+    """A problem with a field of a block, as one with the option that states it, or with the block."""
     field = problem.path.partition(".")[0].partition("[")[0]
-    option = OPTIONS.get(field, "plan")
+    option = names.get(field, block)
     return replace(problem, where=option, path=problem.path.removeprefix(field).lstrip("."))

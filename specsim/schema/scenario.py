@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from specsim.schema.base import AscendingBatches, AscendingDraftLengths, Bandwidth, Bytes, Count, Flag, Input
 from specsim.schema.fleet import Fleet
+from specsim.schema.optimize import Optimize
 from specsim.schema.plan import Plan
 from specsim.schema.quantisation import Matrices, WeightFormat
 from specsim.schema.speculation import Speculation
@@ -112,6 +113,8 @@ class Scenario(Input):
     run: Run = Run()
     plan: Plan | None = None
     """Settings of `specsim plan`, whose options can state them too."""
+    optimize: Optimize | None = None
+    """Settings of `specsim optimize`, whose options can state them too."""
     seed: Annotated[int, Field(ge=0, strict=True)]
     """Same seed, same bytes."""
 

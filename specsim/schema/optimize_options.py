@@ -1,0 +1,75 @@
+"""What an optimiser searches as it is stated on the command line, laid over that of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from specsim.errors import InputError, Problem
+from specsim.schema import checks
+from specsim.schema.load import Inputs
+from specsim.schema.optimize import Optimize
+from specsim.schema.plan import limits_of
+from specsim.schema.plan_options import parse_lengths, parse_slo, stated_block
+from specsim.schema.plan_options import OPTIONS as PLAN_OPTIONS
+from specsim.schema.plan import Plan
+
+Result = TypeVar("Result")
+LISTS = {
+    "tensor_parallel": "--tensor-parallel",
+    "max_num_seqs": "--max-num-seqs",
+    "token_budget": "--token-budget",
+    "num_draft_tokens": "--num-draft-tokens",
+}
+OPTIONS = LISTS | {"policies": "--policies", "trials": "--trials"}
+
+
+def with_search(
+    inputs: Inputs,
+    *,
+    slo: Sequence[str] | None,
+    price: float | None,
+    policies: str | None,
+    trials: int | None,
+    lists: Mapping[str, str | None],
+) -> Inputs:
+    """The inputs with what options say of plan and search, in place of what the scenario says.
+
+    Args:
+        inputs: the scenario and what it refers to.
+        slo: limits as `specsim plan` takes them.
+        price: of a GPU for an hour.
+        policies: kinds, by commas.
+        trials: as of ``Optimize``.
+        lists: field of LISTS → its values, by commas; None where the option was not given.
+
+    Raises:
+        InputError: listing everything that cannot be so, or that there is no limit at all.
+    """
+    wrong: list[Problem] = []
+
+    def attempt(step: Callable[..., Result], *args: Any) -> Result | None:
+        try:
+            return step(*args)
+        except InputError as error:
+            wrong.extend(error.problems)
+            return None
+
+    scenario, where = inputs.scenario, str(inputs.files["scenario"])
+    of_plan = {"slo": attempt(parse_slo, slo) if slo else None, "price_per_gpu_hour": price}
+    stated: dict[str, Any] = {
+        name: attempt(parse_lengths, text, LISTS[name]) for name, text in lists.items() if text is not None
+    }
+    stated |= {"policies": [kind.strip() for kind in policies.split(",")] if policies else None, "trials": trials}
+    plan = attempt(stated_block, Plan, scenario.plan, of_plan, PLAN_OPTIONS)
+    search = attempt(stated_block, Optimize, scenario.optimize, stated, OPTIONS)
+    searched = scenario.model_copy(update={"plan": plan, "optimize": search})
+    if search:
+        wrong += [replace(problem, where=where) for problem in checks.plans(searched)]
+    if plan and not slo and not limits_of(plan, scenario.slo):
+        remedy = "has no limit; add --slo 'ttft:200 tpot:20' (ms), or plan.slo to the scenario"
+        wrong.append(Problem(where, "plan.slo", "", remedy))
+    if wrong:
+        raise InputError(dict.fromkeys(wrong))
+    return replace(inputs, scenario=searched)
