@@ -33,7 +33,7 @@ class Optimize(Input):
     max_num_seqs: Annotated[tuple[Places, ...], Field(min_length=1), AfterValidator(ascending)] | None = None
     """Most requests in a step; by default an eighth, a quarter and half of the engine profile's, and its own."""
     token_budget: Annotated[tuple[Tokens, ...], Field(min_length=1), AfterValidator(ascending)] | None = None
-    """Most tokens in a step (max_num_batched_tokens); by default a quarter, half, and twice the profile's, and its own."""
+    """Most tokens in a step (max_num_batched_tokens); by default a quarter, half and twice the profile's, and its own."""
     num_draft_tokens: AscendingDraftLengths | None = None
     """Draft lengths; by default those of the plan."""
     policies: Annotated[tuple[SearchedPolicy, ...], Field(min_length=1), AfterValidator(_each_once)] | None = None

@@ -10,10 +10,9 @@ from specsim.errors import InputError, Problem
 from specsim.schema import checks
 from specsim.schema.load import Inputs
 from specsim.schema.optimize import Optimize
-from specsim.schema.plan import limits_of
-from specsim.schema.plan_options import parse_lengths, parse_slo, stated_block
+from specsim.schema.plan import Plan, limits_of
 from specsim.schema.plan_options import OPTIONS as PLAN_OPTIONS
-from specsim.schema.plan import Plan
+from specsim.schema.plan_options import parse_lengths, parse_slo, stated_block
 
 Result = TypeVar("Result")
 LISTS = {
