@@ -13,7 +13,7 @@ help:  ## list the commands
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "specsim needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fast,parquet,test,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fast,parquet,optimize,test,dev]'
 	$(BIN)/specsim doctor > /dev/null  # compiles the simulator, once
 	@touch .venv/installed
 

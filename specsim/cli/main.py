@@ -16,6 +16,7 @@ from specsim.cli import (
     decide,
     doctor,
     listing,
+    optimize,
     plan,
     prove,
     quantiles,
@@ -64,6 +65,7 @@ app.command()(decide.decide)
 app.command()(simulate.simulate)
 app.command()(sweep.sweep)
 app.command()(plan.plan)
+app.command()(optimize.optimize)
 app.command()(cost.cost)
 app.command()(theory.theory)
 app.command()(validate.validate)

@@ -35,7 +35,7 @@ class Measured(NamedTuple):
     """What came of candidates.
 
     Attributes:
-        finalists: the cheapest first.
+        finalists: the cheapest first; the scenario as it stands last, where it is none of the combinations.
         own_reason: why the scenario as it stands could not be measured; empty where it was, or was not asked for.
         interrupted: whether some are missing.
     """
@@ -76,5 +76,5 @@ def measure(chosen: Sequence[Candidate], jobs: int | None, progress: Progress) -
         if isinstance(known := found.get(i), ArmResult)
     ]
     reasons = [why for i, one in enumerate(chosen) if one.as_it_stands and isinstance(why := found.get(i), str)]
-    cheapest_first = tuple(sorted(finalists, key=lambda one: one.gpu_seconds))
-    return Measured(cheapest_first, "".join(reasons), len(found) < len(chosen))
+    ordered = tuple(sorted(finalists, key=lambda one: (one.settings is None, one.gpu_seconds)))
+    return Measured(ordered, "".join(reasons), len(found) < len(chosen))

@@ -13,6 +13,7 @@ from specsim.engine.run import warm_up
 from specsim.errors import InfeasibleError, InputError, Problem
 from specsim.fleets import simulation_of
 from specsim.planner.barred import barred
+from specsim.planner.capacity import STEPS_PER_WIDTH
 from specsim.planner.decision import without_schedules
 from specsim.planner.finalists import Measured, candidates, measure
 from specsim.planner.optimum import Optimum, distinct
@@ -50,7 +51,8 @@ def simulate_optimum(inputs: Inputs, *, jobs: int | None = None, progress: Progr
     stated, plan = scenario.optimize or Optimize(), scenario.plan or Plan()
     out = barred(inputs, space)
     possible = [settings for settings in space.combinations() if settings not in out]
-    found = Optimum(limits_of(plan, scenario.slo), plan.price_per_gpu_hour, space, out)
+    resolution = plan.width / STEPS_PER_WIDTH
+    found = Optimum(limits_of(plan, scenario.slo), plan.price_per_gpu_hour, resolution, space, out)
     if not possible:
         raise InfeasibleError(_none_can_run(inputs, found))
     warm_up()  # or each process would compile for itself
@@ -73,7 +75,8 @@ def simulate_optimum(inputs: Inputs, *, jobs: int | None = None, progress: Progr
 def _search(short: ShortRuns, inputs: Inputs, space: Space, possible: Sequence[Settings], progress: Progress) -> None:
     """Measure what is proposed."""
     trials = (inputs.scenario.optimize or Optimize()).trials
-    source = proposals(space, possible, list(_first(inputs, space)), trials, inputs.scenario.seed)
+    first = list(_first(inputs, space))[: trials // 2]
+    source = proposals(space, possible, first, trials, inputs.scenario.seed)
     batch = next(source)
     while True:
         share = len(batch) / min(trials, len(possible))
@@ -121,8 +124,8 @@ def _judged(inputs: Inputs, found: Optimum, measured: Measured) -> Optimum:
         raise InfeasibleError(_none_can_run(inputs, whole))
     best = finalists[0]
     if not best.result.capacity.bound and not measured.interrupted:
-        names = (described(one.settings, one.arm) if one.settings else "as it stands" for one in finalists)
-        raise InfeasibleError(missed_limits(inputs, {n: one.result for n, one in zip(names, finalists, strict=True)}))
+        searched = {described(one.settings, one.arm): one.result for one in finalists if one.settings}
+        raise InfeasibleError(missed_limits(inputs, searched or {"as it stands": best.result}))
     reached = best.result.reached
     return replace(whole, extrapolation=reached and simulation_of(best.inputs).extrapolation(reached))
 

@@ -106,10 +106,12 @@ class Optimum:
     Attributes:
         limits: that are to be met.
         price: of a device for an hour; None where it is not stated.
+        resolution: share by which neighbouring rates of finalists differ; what is nearer is not told apart.
         space: what was searched.
         barred: combinations that can never run, and why.
         trials: of short runs, in the order in which they were proposed; none where all combinations are finalists.
-        finalists: the cheapest first; empty where an interruption came before.
+        finalists: the cheapest first; the scenario as it stands last, where it is none of the combinations; empty where
+            an interruption came before.
         own_reason: why the scenario as it stands could not be measured; empty where it was.
         sampled: whether combinations were proposed by optuna; all were tried otherwise.
         interrupted: whether an interruption left out trials or finalists.
@@ -118,6 +120,7 @@ class Optimum:
 
     limits: tuple[Limit, ...]
     price: float | None
+    resolution: float
     space: Space
     barred: dict[Settings, str]
     trials: tuple[Trial, ...] = ()
@@ -133,7 +136,7 @@ class Optimum:
 
     @property
     def best(self) -> Finalist:
-        """The cheapest finalist."""
+        """The cheapest of the combinations that were measured."""
         return self.finalists[0]
 
     @property

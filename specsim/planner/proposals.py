@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TOGETHER = 8  # settings that are asked for at a time, whatever the number of processes
 NUMBERS = ("tensor_parallel", "max_num_seqs", "token_budget")
+BLIND = 5  # proposals by chance before the sampler learns; with 40 in all it finds better than after 10, its default
 PATIENCE = 100  # proposals in a row that were made before, after which there is nothing new to expect
 
 Proposals = Generator[list[Settings], Mapping[Settings, float], None]
@@ -90,8 +91,13 @@ def _study(seed: int) -> optuna.Study:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        # those asked for together are told apart by taking the ones that are out for bad
-        sampler = optuna.samplers.TPESampler(seed=seed % 2**32, constant_liar=True)
+        sampler = optuna.samplers.TPESampler(
+            seed=seed % 2**32,
+            n_startup_trials=BLIND,
+            constant_liar=True,  # those asked for together differ, since the ones that are out are taken for bad
+            multivariate=True,
+            group=True,  # draft lengths are of some policies alone
+        )
     return optuna.create_study(sampler=sampler)
 
 

@@ -50,12 +50,12 @@ def _headline(decision: Decision) -> str:
     if not decision.schedule.num_draft_tokens:
         return f"Leave speculation off: at no batch simulated, {batches}, does a draft length clearly pay."
     return (
-        f"Set {_ranges(decision.schedule.rows)}: {_gain(decision.over_none)} output tokens/s against no speculation "
-        f"on average over batches {batches}."
+        f"Set {ranges_words(decision.schedule.rows)}: {_gain(decision.over_none)} output tokens/s against no "
+        f"speculation on average over batches {batches}."
     )
 
 
-def _ranges(rows: tuple[ScheduleRow, ...]) -> str:
+def ranges_words(rows: tuple[ScheduleRow, ...]) -> str:
     """``5 draft tokens up to batch 12, 2 up to 110, none beyond``."""
     if len(rows) == 1:
         return f"{draft_tokens(rows[0].num_draft_tokens)} at every batch"

@@ -18,8 +18,9 @@ Writer = Callable[[Path], None]
 # every name that a result's file can have; an earlier result must not be read as part of a later one
 RESULTS = (
     "accuracy.csv", "accuracy.md", "accuracy.png", "accuracy_steps.csv", "answer.txt", "closed_form.csv", "cost.csv",
-    "cost.png", "cost.svg", "curve.csv", "curve.png", "curve.svg", "fixed_lengths.csv", "grid.yaml", "memory.csv",
-    "operators.csv", "operators.md", "operators.png", "plan.csv", "plan.json", "plan.png", "plan.svg",
+    "cost.png", "cost.svg", "curve.csv", "curve.png", "curve.svg", "engine.yaml", "fixed_lengths.csv", "grid.yaml",
+    "memory.csv", "operators.csv", "operators.md", "operators.png", "optimize.csv", "optimize.json", "optimize.png",
+    "optimize.svg", "plan.csv", "plan.json", "plan.png", "plan.svg",
     "provenance.json", "replicas.csv",
     "requests-[0-9]*.csv", "requests-[0-9]*.parquet", "rounds-[0-9]*.csv", "rounds-[0-9]*.parquet", "scenario.yaml",
     "schedule.csv", "sglang.txt", "tensorrt-llm.yaml", "vllm.txt",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
+from specsim.planner.capacity import Capacity
 from specsim.planner.plan import ArmResult, PlanResult
 from specsim.planner.plan_arms import with_arm
 from specsim.report.intervals import plain
@@ -24,7 +25,7 @@ def plan_sentences(inputs: Inputs, result: PlanResult) -> list[str]:
     return [
         plan_answer(inputs, result),
         *_demand(inputs.scenario, result),
-        *_bound(inputs.scenario, result),
+        *bound_sentences(inputs.scenario, result.best.capacity),
         *_floors(inputs.scenario, result),
         *_wide(inputs.scenario, result),
         *_missing(inputs.scenario, result),
@@ -106,9 +107,9 @@ def _counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _bound(scenario: Scenario, result: PlanResult) -> Iterator[str]:
-    """What kind of number the rate is."""
-    capacity, load = result.best.capacity, scenario.workload.load
+def bound_sentences(scenario: Scenario, capacity: Capacity) -> Iterator[str]:
+    """What kind of number a rate is."""
+    load = scenario.workload.load
     fresh = "another replay" if isinstance(load, Replay) else f"a fresh run of {capacity.num_requests:,} requests"
     yield (
         f"Rates are lower bounds: {fresh} meets the limits there with a "

@@ -99,7 +99,7 @@ def _json(result: PlanResult, sentences: Sequence[str], warning: str | None) -> 
     }
     if warning:
         found["warning"] = warning
-    return json.dumps(_finite(found), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(finite(found), indent=2, ensure_ascii=False) + "\n"
 
 
 def _arm_json(result: PlanResult, found: ArmResult) -> dict[str, Any]:
@@ -116,12 +116,12 @@ def _arm_json(result: PlanResult, found: ArmResult) -> dict[str, Any]:
     }
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """JSON has no NaN."""
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

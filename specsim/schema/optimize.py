@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from specsim.schema.base import MOST_IN_FLIGHT, AscendingDraftLengths, Count, Input, ascending
 from specsim.schema.plan import PlannedPolicy
 
-SearchedPolicy = Literal["none", "schedule"] | PlannedPolicy
+SearchedPolicy = Literal["none", "schedule", PlannedPolicy]
 """none: no speculation; schedule: the table of draft lengths that a curve of the same devices gives; or a kind that a
 draft length alone makes whole."""
 WITHOUT_LENGTH = ("none", "schedule")
@@ -33,12 +33,12 @@ class Optimize(Input):
     max_num_seqs: Annotated[tuple[Places, ...], Field(min_length=1), AfterValidator(ascending)] | None = None
     """Most requests in a step; by default an eighth, a quarter and half of the engine profile's, and its own."""
     token_budget: Annotated[tuple[Tokens, ...], Field(min_length=1), AfterValidator(ascending)] | None = None
-    """Most tokens in a step (max_num_batched_tokens); by default a quarter, half and twice the profile's, and its own."""
+    """Most tokens in a step (max_num_batched_tokens); by default the profile's, and a quarter, half and twice of it."""
     num_draft_tokens: AscendingDraftLengths | None = None
     """Draft lengths; by default those of the plan."""
     policies: Annotated[tuple[SearchedPolicy, ...], Field(min_length=1), AfterValidator(_each_once)] | None = None
     """Kinds of policies; by default none, static and schedule, and those of the plan."""
-    trials: Annotated[int, Field(ge=1, le=100_000, strict=True)] = 40
+    trials: Annotated[int, Field(ge=1, le=100_000, strict=True)] = 32
     """Combinations that the search measures by short runs; where there are no more, all are."""
     finalists: Annotated[int, Field(ge=1, le=100, strict=True)] = 5
     """The cheapest of these, which are measured anew as `specsim plan` does."""

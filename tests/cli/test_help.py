@@ -13,6 +13,7 @@ COMMANDS = (
     "simulate",
     "sweep",
     "plan",
+    "optimize",
     "cost",
     "theory",
     "prove",
