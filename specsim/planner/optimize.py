@@ -88,11 +88,16 @@ def _search(short: ShortRuns, inputs: Inputs, space: Space, possible: Sequence[S
 
 
 def _first(inputs: Inputs, space: Space) -> Iterator[Settings]:
-    """Every policy under the scenario's own devices and limits, as a plan would compare them."""
+    """Every policy under the scenario's own devices and limits: each kind at its own draft length, then at others."""
     own = own_settings(inputs, space)
+    length = own.num_draft_tokens or space.num_draft_tokens[0]
     for kind in space.policies:
-        for length in (0,) if kind in WITHOUT_LENGTH else space.num_draft_tokens:
-            yield own._replace(policy=kind, num_draft_tokens=length)
+        yield own._replace(policy=kind, num_draft_tokens=0 if kind in WITHOUT_LENGTH else length)
+    for kind in space.policies:
+        if kind not in WITHOUT_LENGTH:
+            for other in space.num_draft_tokens:
+                if other != length:
+                    yield own._replace(policy=kind, num_draft_tokens=other)
 
 
 def _best(inputs: Inputs, found: Optimum) -> dict[Settings, Arm]:

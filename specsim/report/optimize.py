@@ -174,6 +174,8 @@ def _search(found: Optimum) -> Iterator[str]:
         own = ", the scenario as it stands among them," if found.own else ""
         finalists = _counted(len(found.finalists), "finalist")
         yield f"Figures of the {finalists}{own} come from the seeds of specsim plan, which the search did not use."
+    if found.sampled:
+        yield "Of a value that was tried in few combinations, the last table says little."
     if found.interrupted:
         yield "Interrupted: what was not measured may be cheaper."
 

@@ -1,6 +1,7 @@
 """Plans: rates that fresh runs meet, queues that theory knows, and what a better server or a looser limit changes."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from specsim.planner.floor import floors
 from specsim.planner.plan import measure_arm, simulate_plan
 from specsim.planner.plan_arms import Arm, arms_of
 from specsim.planner.trials import Trials
+from specsim.schema.base import MOST_IN_FLIGHT
 from specsim.schema.load import load_scenario
 from specsim.schema.plan import Limit, Plan, limits_of
 from specsim.schema.plan_options import with_options
@@ -128,6 +130,23 @@ def test_rates_end_where_the_server_is_full():
     found = rates_at(planned(slo="{ttft: {p50: 1000 s}}"), number=4000)
     assert found.binding is None
     assert found.bound <= found.saturated < 1.03 * found.bound
+
+
+def test_a_profile_with_more_places_than_memory_fills_has_a_saturated_rate_too():
+    inputs = load_scenario(
+        "theory-h100-ideal", ["workload.lengths={kind: fixed, prompt_tokens: 2000, output_tokens: 8}"]
+    )
+    assert inputs.engine.max_num_seqs == MOST_IN_FLIGHT
+    places = 1000
+    engine = inputs.engine.model_copy(update={"max_num_seqs": places})
+    rates = [
+        trials.saturated()
+        for trials in (Trials(inputs, Arm(None), ()), Trials(replace(inputs, engine=engine), Arm(None), ()))
+    ]
+    assert rates[0][1] == rates[1][1] < places  # as many run at once, as memory holds
+    assert rates[0][0] == pytest.approx(
+        rates[1][0], rel=0.02
+    )  # ramp and tail: some 200 run, of 4,000 requests and more
 
 
 @pytest.mark.parametrize("load", ["{kind: gamma, rate: 4 requests/s, cv: 3}", "{kind: constant, rate: 4 requests/s}"])
