@@ -70,9 +70,10 @@ def optimize(
     from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, write_folder
     from specsim.report.inputs import cost_sentences
-    from specsim.report.optimize import finalists_table, optimize_sentences, worth_table
+    from specsim.report.optimize import optimize_sentences
     from specsim.report.optimize_files import optimize_files
     from specsim.report.optimize_settings import vllm_text
+    from specsim.report.optimize_tables import finalists_table, worth_table
     from specsim.schema.load import load_scenario
     from specsim.schema.optimize_options import with_search
 

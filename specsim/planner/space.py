@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from specsim.errors import InputError, Problem
 from specsim.planner.plan_arms import Arm, with_arm
@@ -129,7 +129,10 @@ def changed(inputs: Inputs, settings: Settings, policy: Policy | None) -> Inputs
     deployment = scenario.deployment.model_copy(
         update={"tensor_parallel": group, "num_devices": group * scenario.deployment.pipeline_parallel}
     )
-    scenario = with_arm(scenario.model_copy(update={"deployment": deployment}), Arm(policy))
+    changes: dict[str, Any] = {"deployment": deployment}
+    if deployment != scenario.deployment:
+        changes["description"] = ""  # which may name the devices
+    scenario = with_arm(scenario.model_copy(update=changes), Arm(policy))
     engine = limited(inputs.engine, settings.max_num_seqs, settings.token_budget)
     return replace(inputs, scenario=scenario, engine=engine)
 

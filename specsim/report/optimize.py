@@ -1,29 +1,21 @@
-"""What a person reads of a search for the cheapest settings: the answer, what it must be read with, and two tables."""
+"""What a person reads of a search for the cheapest settings: the answer, and what it must be read with."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
-from rich.table import Table
-
-from specsim.analysis.intervals import Interval
 from specsim.planner.optimum import Finalist, Optimum
-from specsim.planner.plan_arms import Arm
-from specsim.planner.space import Settings
 from specsim.report.decision import ranges_words
 from specsim.report.intervals import plain
+from specsim.report.optimize_words import NAMES, cost_words, less, short_arm_words
 from specsim.report.plan import binding_words, bound_sentences, limits_words
-from specsim.report.text import add_rows
 from specsim.report.words import policy_words
 from specsim.schema.load import Inputs
-from specsim.schema.optimize import WITHOUT_LENGTH
 from specsim.schema.plan import Plan
 from specsim.schema.policy import StaticPolicy
 from specsim.schema.schedule import SchedulePolicy
 
 MOST_REASONS = 4  # why combinations can never run; all are in the table of trials
-NAMES = {"tensor_parallel": "TP", "max_num_seqs": "max_num_seqs", "token_budget": "token budget"}
 
 
 def optimize_sentences(inputs: Inputs, found: Optimum) -> list[str]:
@@ -78,27 +70,6 @@ def _arm_words(one: Finalist) -> str:
     return policy_words(one.inputs.scenario)
 
 
-def short_arm_words(arm: Arm) -> str:
-    """``none``, ``3``, ``schedule 4/2/1``, ``goodput 3``: as tables and axes call it."""
-    match arm.policy:
-        case None:
-            return "none"
-        case StaticPolicy():
-            return str(arm.num_draft_tokens)
-        case SchedulePolicy():
-            return f"schedule {'/'.join(str(row.num_draft_tokens) for row in arm.policy.rows)}"
-        case _:
-            return f"{arm.policy.kind} {arm.num_draft_tokens}"
-
-
-def cost_words(found: Optimum, gpu_seconds: float) -> str:
-    """``$0.0365``, or ``52.6 GPU-seconds`` without a price."""
-    if not math.isfinite(gpu_seconds):
-        return ""
-    cost = plain(found.cost(gpu_seconds), 3)
-    return f"{cost} GPU-seconds" if found.price is None else f"${cost}"
-
-
 def _against_own(found: Optimum) -> str:
     own, best = found.own, found.best
     if found.own_reason:
@@ -112,23 +83,6 @@ def _against_own(found: Optimum) -> str:
         cost = cost_words(found, own.gpu_seconds)
         return f"; the scenario as it stands, which is none of these combinations, costs less ({cost})"
     return f", {less(ratio, found.resolution)} the scenario as it stands ({cost_words(found, own.gpu_seconds)})"
-
-
-def less(ratio: Interval, resolution: float) -> str:
-    """How a cost lies to another: ``16.2 % [15.7, 16.6] below``, or that they cannot be told apart."""
-    if ratio.low <= 1 + resolution and ratio.high >= 1 - resolution:
-        ends = f"{_signed(ratio.estimate)} % [{_signed(ratio.low)}, {_signed(ratio.high)}]"
-        return f"not to be told apart ({ends}) from"
-    if ratio.high < 1:
-        below = [f"{100 * (1 - value):.1f}" for value in (ratio.estimate, ratio.high, ratio.low)]
-        return f"{below[0]} % [{below[1]}, {below[2]}] below"
-    above = [f"{100 * (value - 1):.1f}" for value in (ratio.estimate, ratio.low, ratio.high)]
-    return f"at mean rates {above[0]} % [{above[1]}, {above[2]}] above"
-
-
-def _signed(ratio: float) -> str:
-    text = f"{100 * (ratio - 1):+.1f}"
-    return "0.0" if float(text) == 0 else text
 
 
 def _binding(found: Optimum) -> Iterator[str]:
@@ -222,83 +176,4 @@ def _only_rough(found: Optimum) -> str:
         f"Interrupted before the finalists were measured: by short runs the cheapest of {len(found.trials)} so far is "
         f"TP {group}, {short_arm_words(first.arm)}, max_num_seqs {places}, token budget {budget}: about "
         f"{cost_words(found, first.gpu_seconds)} per million output tokens."
-    )
-
-
-def finalists_table(found: Optimum) -> Table:
-    """A row for each finalist, the cheapest first."""
-    unit = "GPU-s/Mtoken" if found.price is None else "$/Mtoken"
-    table = Table("TP", "drafts", "seqs", "budget", "requests/s", unit, "over the cheapest", "binds", "short of")
-    for column in (*table.columns[:1], *table.columns[2:7]):
-        column.justify = "right"
-    for column in table.columns[1:7]:
-        column.no_wrap = True
-    return add_rows(table, (_row(found, one) for one in found.finalists))
-
-
-def _row(found: Optimum, one: Finalist) -> list[str]:
-    places, budget = one.limits
-    short, capacity = one.result.pressure, one.result.capacity
-    binds = "no rate" if short is None else "saturation"
-    if short and capacity.binding is not None:
-        limit = found.limits[capacity.binding]
-        binds = f"{limit.latency.upper()} p{limit.percentile}"
-    ratio = one.cost_over(found.best)
-    over = ""
-    if ratio and one is not found.best:
-        over = f"{_signed(ratio.estimate)} % [{_signed(ratio.low)}, {_signed(ratio.high)}]"
-    return [
-        str(one.inputs.scenario.deployment.tensor_parallel),
-        short_arm_words(one.arm) + (" (as it stands)" if one.as_it_stands else ""),
-        str(places),
-        str(budget),
-        plain(capacity.bound, 3),
-        plain(found.cost(one.gpu_seconds), 3) if capacity.bound else "",
-        over,
-        binds,
-        f"{short.resource} {short.utilisation:.0%}" if short else "",
-    ]
-
-
-def worth_table(found: Optimum) -> Table:
-    """What each value costs at best, all else free: over the cheapest of the short runs."""
-    table = Table("setting", "value", "tried", "at best over the cheapest")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    return add_rows(table, _worth_rows(found))
-
-
-def _worth_rows(found: Optimum) -> Iterator[list[str]]:
-    least = found.ranked[0].gpu_seconds
-    for name, values in setting_values(found):
-        for value in values:
-            costs = [one.gpu_seconds for one in found.trials if value_of(one.settings, name) == value]
-            if not costs:
-                continue
-            best = min(costs)
-            over = "no rate" if math.isinf(best) else f"{_signed(best / least)} %"
-            yield [name, value, str(len(costs)), over]
-
-
-def setting_values(found: Optimum) -> list[tuple[str, list[str]]]:
-    """Name of each setting → its values in order, of those that have more than one."""
-    numbers = [(words, [str(value) for value in getattr(found.space, name)]) for name, words in NAMES.items()]
-    kinds = dict.fromkeys(_policy_of(one) for one in found.space.combinations())
-    return [(name, values) for name, values in (*numbers, ("drafts", list(kinds))) if len(values) > 1]
-
-
-def value_of(settings: Settings, name: str) -> str:
-    """The value of one of ``setting_values``."""
-    if name == "drafts":
-        return _policy_of(settings)
-    return str(next(getattr(settings, field) for field, words in NAMES.items() if words == name))
-
-
-def _policy_of(settings: Settings) -> str:
-    if settings.policy in WITHOUT_LENGTH:
-        return settings.policy
-    return (
-        str(settings.num_draft_tokens)
-        if settings.policy == "static"
-        else f"{settings.policy} {settings.num_draft_tokens}"
     )

@@ -19,16 +19,10 @@ from specsim.report.curve_files import plain, subtitle
 from specsim.report.extrapolation import extrapolation_sentence
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json
-from specsim.report.optimize import (
-    cost_words,
-    finalists_table,
-    setting_values,
-    short_arm_words,
-    short_words,
-    value_of,
-    worth_table,
-)
+from specsim.report.optimize import short_words
 from specsim.report.optimize_settings import ENGINE_FILE, engine_text, scenario_text
+from specsim.report.optimize_tables import finalists_table, worth_table
+from specsim.report.optimize_words import cost_words, setting_values, short_arm_words, value_of
 from specsim.report.plan import limits_words
 from specsim.report.plan_files import finite
 from specsim.report.text import as_text
@@ -129,7 +123,7 @@ def _json(found: Optimum, sentences: Sequence[str], paste: str, warning: str | N
         "proposed_by_optuna": found.sampled,
         "interrupted": found.interrupted,
         "finalists": [_finalist_json(found, one) for one in found.finalists],
-        "as_it_stands": found.own_reason or None,
+        "why_not_as_it_stands": found.own_reason or None,
         "vllm": paste or None,
         "trials": [row for row in _rows(found) if row["fidelity"] == "short"],
     }

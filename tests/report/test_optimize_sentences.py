@@ -3,7 +3,7 @@
 import pytest
 
 from specsim.analysis.intervals import Interval
-from specsim.report.optimize import less
+from specsim.report.optimize_words import less
 
 
 @pytest.mark.parametrize(
