@@ -1,0 +1,243 @@
+"""Where speculation pays, over batch and context: a curve at each context, of requests that only decode."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from specsim.analysis.crossings import Crossings
+from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
+from specsim.costs.extrapolation import Extrapolation
+from specsim.errors import InputError, Problem
+from specsim.forward import farthest
+from specsim.planner.curve_runs import CLEARLY_BELOW, Runs, crossings_of, run_curve, speedups
+from specsim.planner.expected import decode_step
+from specsim.planner.map_contexts import OUTPUT, at_context, chosen_contexts, draft_lengths, lengths_at
+from specsim.planner.notes import input_notes
+from specsim.planner.points import Point, Progress
+from specsim.planner.required import follows_from_overlap, required
+from specsim.schema.lengths import FixedLengths
+from specsim.schema.load import Inputs
+from specsim.schema.maps import Map
+from specsim.schema.scenario import Scenario
+from specsim.simulation import Simulation
+
+
+@dataclass(frozen=True)
+class MapResult:
+    """A simulated map.
+
+    Attributes:
+        batches: the grid asked for.
+        num_draft_tokens: lengths compared with no speculation.
+        featured: the one that the answer is about: the policy's; where that is none, the one that gains most overall.
+        lengths: context → what requests at it are like, of those that were simulated.
+        cells: a row for each context, batch and draft length; the columns are the keys of ``_row``. Besides the grid it
+            holds, for some contexts, batches right at the featured length's break-even.
+        crossings: context and draft length → where the speedup passes 1.0, among batches that run at once.
+        notes: what the inputs leave open, in sentences.
+        extrapolation: what lay beyond the ranges that the figures used were measured over.
+        missing: contexts that an interruption left out.
+        interrupted: whether anything was left out, and be it batches nearer to a break-even.
+    """
+
+    batches: tuple[int, ...]
+    num_draft_tokens: tuple[int, ...]
+    featured: int
+    lengths: Mapping[int, FixedLengths]
+    cells: pd.DataFrame
+    crossings: Mapping[tuple[int, int], Crossings]
+    notes: tuple[str, ...] = ()
+    extrapolation: Extrapolation | None = None
+    missing: tuple[int, ...] = ()
+    interrupted: bool = False
+
+    @property
+    def contexts(self) -> tuple[int, ...]:
+        """Those that were simulated."""
+        return tuple(self.lengths)
+
+    def grid(self, context: int, num_draft_tokens: int) -> pd.DataFrame:
+        """The cells of the grid at a context, by batch."""
+        cells = self.cells
+        chosen = (cells["context"] == context) & (cells["num_draft_tokens"] == num_draft_tokens)
+        return cells[chosen & cells["batch"].isin(self.batches)].set_index("batch")
+
+    def best_draft_lengths(self, context: int) -> pd.Series[int]:
+        """Batch of the grid → the length with the highest mean throughput, 0 for none, where all requests run."""
+        cells = self.cells[(self.cells["context"] == context) & self.cells["batch"].isin(self.batches)]
+        rates = cells[cells["all_run"]].pivot(index="batch", columns="num_draft_tokens", values="tokens_per_s")
+        return rates.idxmax(axis=1).astype(int)
+
+    def largest_running(self, context: int) -> int:
+        """The largest batch of the grid at which all requests run at once."""
+        plain = self.grid(context, 0)
+        return int(plain.index[plain["all_run"]].max())
+
+
+def simulate_map(inputs: Inputs, *, jobs: int | None = None, progress: Progress = lambda share: None) -> MapResult:
+    """Run the scenario's map, one context after the other; the result does not depend on ``jobs``.
+
+    An interruption (Ctrl-C) ends it; the contexts finished by then are the result, which says what is missing.
+
+    Args:
+        inputs: the scenario and what it refers to.
+        jobs: processes; None for one per processor.
+        progress: told of finished work.
+
+    Raises:
+        InputError: of a scenario that has no map, or no such context.
+        InfeasibleError: before anything is simulated, when some request could never be served.
+        KeyboardInterrupt: before any context was finished.
+    """
+    problems = list(_no_map(inputs))
+    if problems:
+        raise InputError(problems)
+    contexts, batches, lengths = (
+        chosen_contexts(inputs),
+        chosen_batches(inputs.scenario),
+        draft_lengths(inputs.scenario),
+    )
+    points = [Point(batch, k) for batch in batches for k in (0, *lengths)]
+    asked = inputs.scenario.speculation.policy.num_draft_tokens
+    runs: dict[int, Runs] = {}
+    interrupted = False
+    try:
+        for context in contexts:
+            found = run_curve(
+                at_context(inputs, context, batches),
+                points,
+                [asked] if asked else lengths,
+                jobs or os.cpu_count() or 1,
+                lambda share: progress(share / len(contexts)),
+                running,
+            )
+            interrupted = found.interrupted
+            if not found.missing:
+                runs[context] = found.runs
+            if interrupted:
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    if not runs:
+        raise KeyboardInterrupt
+    return _result(inputs, batches, contexts, runs, interrupted=interrupted)
+
+
+def _no_map(inputs: Inputs) -> Iterator[Problem]:
+    """Scenarios whose cells would be another scenario's."""
+    where, scenario = str(inputs.files["scenario"]), inputs.scenario
+    if scenario.fleet is not None:
+        remedy = (
+            "a map is that of one replica, whose batch is known; leave it out ('fleet: null' where it comes from a "
+            "scenario that this one extends), and let map.batches be one replica's"
+        )
+        yield Problem(where, "fleet", "", remedy)
+    if scenario.workload.domains:
+        remedy = (
+            "the requests of a map have stated lengths, and no trace that says their domains; state the domains as "
+            "classes of workload.mixture, each with its share and acceptance"
+        )
+        yield Problem(where, "workload.domains", "", remedy)
+
+
+def chosen_batches(scenario: Scenario) -> tuple[int, ...]:
+    """The batches that the map states; or of the curve's, for each power of two the nearest, and the ends."""
+    stated, known = (scenario.map or Map()).batches, scenario.curve.batches
+    if stated is not None:
+        return stated
+    powers = 2.0 ** np.arange(known[0].bit_length() - 1, known[-1].bit_length() + 1)
+    nearest = (min(known, key=lambda batch: abs(np.log(batch / power))) for power in powers)
+    return tuple(sorted({known[0], known[-1], *nearest}))
+
+
+def running(runs: Runs) -> Runs:
+    """The points of batches that run at once, whatever is drafted."""
+    waiting = {p.batch for p, found in runs.items() if found.running_batch.mean() < CLEARLY_BELOW * p.batch}
+    return {point: found for point, found in runs.items() if point.batch not in waiting}
+
+
+def _result(
+    inputs: Inputs, batches: Sequence[int], contexts: Sequence[int], runs: Mapping[int, Runs], *, interrupted: bool
+) -> MapResult:
+    simulations = {context: Simulation(at_context(inputs, context, batches)) for context in runs}
+    compared = draft_lengths(inputs.scenario)
+    cells = pd.DataFrame(
+        [
+            _row(simulations[context], context, found, point, all_run=point in running(found))
+            for context, found in runs.items()
+            for point in sorted(found)
+        ]
+    )
+    reached = [run.reach for found in runs.values() for run in found.values()]
+    longest = simulations[max(runs)]
+    return MapResult(
+        batches=tuple(batches),
+        num_draft_tokens=compared,
+        featured=inputs.scenario.speculation.policy.num_draft_tokens or _gains_most(cells),
+        lengths={context: lengths_at(inputs, context) for context in runs},
+        cells=cells,
+        crossings={(context, k): crossings_of(k, running(found)) for context, found in runs.items() for k in compared},
+        notes=(*_notes(inputs, contexts), *input_notes(longest)),
+        extrapolation=longest.extrapolation(farthest(reached)),
+        missing=tuple(context for context in contexts if context not in runs),
+        interrupted=interrupted,
+    )
+
+
+def _gains_most(cells: pd.DataFrame) -> int:
+    """The length whose speedup is highest on average, over cells in which all requests run."""
+    drafted = cells[cells["all_run"] & (cells["num_draft_tokens"] > 0)]
+    gains = np.log(drafted["speedup"]).groupby(drafted["num_draft_tokens"]).mean()
+    return int(gains.idxmax())
+
+
+def _row(simulation: Simulation, context: int, runs: Runs, point: Point, *, all_run: bool) -> dict[str, float]:
+    run, k = runs[point], point.num_draft_tokens
+    speedup = paired_speedup_interval(run.tokens_per_s, runs[Point(point.batch, 0)].tokens_per_s)
+    row: dict[str, float] = {
+        "context": context,
+        "batch": point.batch,
+        "num_draft_tokens": k,
+        **_columns("tokens_per_s", mean_interval(run.tokens_per_s)),
+        **_columns("speedup", speedup),
+        "closed_form_speedup": _expected(simulation, context, point) if all_run else np.nan,
+        "mean_running_batch": float(run.running_batch.mean()),
+        "all_run": all_run,
+    }
+    if k == 0:
+        return row
+    chains = follows_from_overlap(simulation.inputs.scenario.speculation)
+    needed = required(run.acceptance_length, speedups(runs, point), k, chains=chains)
+    return row | {
+        **_columns("acceptance_length", mean_interval(run.acceptance_length)),
+        **_columns("required_tokens", needed.tokens),
+        **_columns("required_overlap", needed.overlap),
+    }
+
+
+def _columns(name: str, interval: Interval) -> dict[str, float]:
+    return {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}
+
+
+def _expected(simulation: Simulation, context: int, point: Point) -> float:
+    """The closed form's speedup."""
+    drafted, plain = (decode_step(simulation, point.batch, k, context) for k in (point.num_draft_tokens, 0))
+    return drafted.tokens_per_s / plain.tokens_per_s
+
+
+def _notes(inputs: Inputs, contexts: Sequence[int]) -> Iterator[str]:
+    """What the map leaves out."""
+    limit = inputs.drafter.max_position_embeddings if inputs.drafter else None
+    stated = inputs.scenario.map is not None and inputs.scenario.map.contexts is not None
+    if limit is not None and not stated and 2 * contexts[-1] + OUTPUT // 2 > limit:
+        yield (
+            f"Contexts end where the drafter's {limit:,} positions do; longer ones can be asked for (--contexts), but "
+            "acceptance beyond is not covered by what is stated."
+        )
+    if inputs.scenario.deployment.prefix_caching:
+        yield "Prompts share no prefixes here: each is in the cache already, for itself."
