@@ -16,6 +16,7 @@ from specsim.cli import (
     decide,
     doctor,
     listing,
+    maps,
     plan,
     prove,
     quantiles,
@@ -61,6 +62,7 @@ def options(
 
 app.command()(curve.curve)
 app.command()(decide.decide)
+app.command("map")(maps.map_speedups)
 app.command()(simulate.simulate)
 app.command()(sweep.sweep)
 app.command()(plan.plan)

@@ -21,6 +21,7 @@ RESULTS = (
     "cost.png", "cost.svg", "curve.csv", "curve.png", "curve.svg", "fixed_lengths.csv", "grid.yaml", "memory.csv",
     "operators.csv", "operators.md", "operators.png", "plan.csv", "plan.json", "plan.png", "plan.svg",
     "provenance.json", "replicas.csv",
+    "breakeven.csv", "map.csv", "map.png", "map.svg",
     "requests-[0-9]*.csv", "requests-[0-9]*.parquet", "rounds-[0-9]*.csv", "rounds-[0-9]*.parquet", "scenario.yaml",
     "schedule.csv", "sglang.txt", "tensorrt-llm.yaml", "vllm.txt",
     "runs.csv", "runs.parquet", "steps-[0-9]*.csv", "steps-[0-9]*.parquet", "summary.csv", "summary.json",
