@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -76,6 +77,7 @@ class Simulation:
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
         self.memory = cache(self._make_memory_plan)
+        self._pool_tokens = cache(self._make_pool_tokens)
         self._whole_shapes = cache(self._make_whole_shapes)
 
     def run(
@@ -160,7 +162,7 @@ class Simulation:
             rule=self.sources.rule,
             seed=scenario.seed,
             replication=replication,
-            pool_tokens=memory.room(shape.max_nodes),
+            pool_tokens=self._pool_tokens(speculating, shape.max_nodes),
             block_size=engine.block_size or BLOCK_SIZE,
             admission=engine.admission or "context",
             prefix_caching=scenario.deployment.prefix_caching,
@@ -255,6 +257,11 @@ class Simulation:
             self.drafter if speculating else None,
             where=str(self.inputs.files["scenario"]),
         )
+
+    def _make_pool_tokens(self, speculating: bool, num_nodes: int) -> Callable[[int], int]:
+        """Tokens of a sequence → those that it takes from the pool; found once for all runs where layers are uneven."""
+        room = self.memory(speculating).room(num_nodes)
+        return room if room is int else cache(room)
 
     def _limits(self, speculating: bool) -> tuple[int, int]:
         """The most requests and tokens in a step."""

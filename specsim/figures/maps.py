@@ -7,7 +7,8 @@ it.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import matplotlib as mpl
@@ -19,6 +20,7 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap,
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from numpy.typing import NDArray
 
@@ -38,17 +40,17 @@ LINE = 118
 
 
 class BreakEven(NamedTuple):
-    """Where the speedup passes 1.0 at a context; an end of the interval that is open is where batches end."""
+    """Where the speedup passes 1.0 at a context, with its interval, and whether it falls there."""
 
-    context: int
     batch: float
     low: float
     high: float
+    stops_paying: bool
 
 
 def map_figure(
     cells: pd.DataFrame,
-    break_evens: Sequence[BreakEven],
+    break_evens: Mapping[int, Sequence[BreakEven]],
     *,
     title: str,
     subtitle: str,
@@ -60,7 +62,7 @@ def map_figure(
     Args:
         cells: a row for each context and batch of the grid, with the columns context, batch, speedup, best (draft
             length, 0 for none) and all_run; where that is False the batch does not run at once, and is hatched.
-        break_evens: of the speedup drawn, by context.
+        break_evens: of the speedup drawn, by context in ascending order; also of those that have none.
         title: what was found.
         subtitle: what it was found for.
         speedup_name, best_name: what the panels are called.
@@ -81,7 +83,7 @@ def map_figure(
         _draw_speedups(panels[0], cells, batches, contexts)
         _draw_break_evens(panels[0], break_evens)
         _draw_best(panels[1], cells, batches, contexts)
-        _explain(figure, any_wait=not cells["all_run"].all(), crosses=bool(break_evens))
+        _explain(figure, any_wait=not cells["all_run"].all(), crosses=any(break_evens.values()))
         return figure
 
 
@@ -139,14 +141,18 @@ def _draw_speedups(axes: Axes, cells: pd.DataFrame, batches: Floats, contexts: F
         axes.clabel(lines, fmt=lambda level: f"{level:g}×", fontsize=9)
 
 
-def _draw_break_evens(axes: Axes, found: Sequence[BreakEven]) -> None:
-    """A line through the break-evens of all contexts, each with its interval; the band lies between the ends."""
-    ordered = sorted(found)
-    contexts = [one.context for one in ordered]
-    axes.fill_betweenx(contexts, [one.low for one in ordered], [one.high for one in ordered], color=INK, alpha=0.25)
-    axes.plot([one.batch for one in ordered], contexts, color=INK, linewidth=2.4, marker="D", markersize=5, zorder=4)
-    for one in ordered:
-        axes.plot([one.low, one.high], [one.context] * 2, color=INK, linewidth=5, solid_capstyle="butt", zorder=4)
+def _draw_break_evens(axes: Axes, found: Mapping[int, Sequence[BreakEven]]) -> None:
+    """Each with its interval, joined to those of the next context where there are as many of the same kind."""
+    for context, those in found.items():
+        for one in those:
+            axes.plot([one.low, one.high], [context] * 2, color=INK, linewidth=5, solid_capstyle="butt", zorder=4)
+            axes.plot([one.batch], [context], color=INK, marker="D", markersize=5, zorder=4)
+    for (below, lower), (above, upper) in pairwise(found.items()):
+        if [one.stops_paying for one in lower] == [one.stops_paying for one in upper]:
+            for first, second in zip(lower, upper, strict=True):
+                ends = [first.low, second.low], [first.high, second.high]
+                axes.fill_betweenx([below, above], *ends, color=INK, alpha=0.25, linewidth=0)
+                axes.plot([first.batch, second.batch], [below, above], color=INK, linewidth=2.4, zorder=4)
 
 
 def _draw_best(axes: Axes, cells: pd.DataFrame, batches: Floats, contexts: Floats) -> None:
@@ -182,4 +188,5 @@ def _write(
         axes.text(
             batches[j], contexts[i] * (heights[i] / heights[i + 1]) ** BELOW, text(float(values[i, j])),
             color="white" if luminance < DARK else INK, ha="center", va="center", fontsize=9.5, zorder=5,
+            path_effects=[withStroke(linewidth=3, foreground=shades[i, j])],  # lines pass behind
         )  # fmt: skip

@@ -84,7 +84,7 @@ def _points_at_crossings(draft_lengths: Iterable[int], runs: Runs) -> list[Point
     missing: dict[Point, None] = {}
     for k in draft_lengths:
         simulated = np.array([point.batch for point in runs if point.num_draft_tokens == k])
-        for crossing in crossings_of(k, runs).crossings:
+        for crossing in crossings_of(k, runs).crossings if simulated.size else ():
             if crossing.established and np.abs(simulated / crossing.batch - 1).min() > NEAR:
                 missing |= dict.fromkeys((Point(round(crossing.batch), 0), Point(round(crossing.batch), k)))
     return list(missing)

@@ -12,7 +12,7 @@ import pandas as pd
 from specsim.analysis.crossings import Crossings
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
 from specsim.costs.extrapolation import Extrapolation
-from specsim.errors import InputError, Problem
+from specsim.errors import InfeasibleError, InputError, Problem
 from specsim.forward import farthest
 from specsim.planner.curve_runs import CLEARLY_BELOW, Runs, crossings_of, run_curve, speedups
 from specsim.planner.expected import decode_step
@@ -38,7 +38,8 @@ class MapResult:
         lengths: context → what requests at it are like, of those that were simulated.
         cells: a row for each context, batch and draft length; the columns are the keys of ``_row``. Besides the grid it
             holds, for some contexts, batches right at the featured length's break-even.
-        crossings: context and draft length → where the speedup passes 1.0, among batches that run at once.
+        crossings: context and draft length → where the speedup passes 1.0, among batches that run at once; none of a
+            context at which no batch does.
         notes: what the inputs leave open, in sentences.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
         missing: contexts that an interruption left out.
@@ -61,11 +62,11 @@ class MapResult:
         """Those that were simulated."""
         return tuple(self.lengths)
 
-    def grid(self, context: int, num_draft_tokens: int) -> pd.DataFrame:
-        """The cells of the grid at a context, by batch."""
-        cells = self.cells
-        chosen = (cells["context"] == context) & (cells["num_draft_tokens"] == num_draft_tokens)
-        return cells[chosen & cells["batch"].isin(self.batches)].set_index("batch")
+    @property
+    def decided(self) -> tuple[int, ...]:
+        """Contexts at which all requests of some batch of the grid run at once."""
+        running = self.cells[self.cells["all_run"] & self.cells["batch"].isin(self.batches)]["context"]
+        return tuple(context for context in self.lengths if (running == context).any())
 
     def best_draft_lengths(self, context: int) -> pd.Series[int]:
         """Batch of the grid → the length with the highest mean throughput, 0 for none, where all requests run."""
@@ -74,9 +75,9 @@ class MapResult:
         return rates.idxmax(axis=1).astype(int)
 
     def largest_running(self, context: int) -> int:
-        """The largest batch of the grid at which all requests run at once."""
-        plain = self.grid(context, 0)
-        return int(plain.index[plain["all_run"]].max())
+        """The largest batch of the grid at which all requests run at once at a context that is decided."""
+        cells = self.cells[(self.cells["context"] == context) & self.cells["batch"].isin(self.batches)]
+        return int(cells.loc[cells["all_run"], "batch"].max())
 
 
 def simulate_map(inputs: Inputs, *, jobs: int | None = None, progress: Progress = lambda share: None) -> MapResult:
@@ -91,7 +92,8 @@ def simulate_map(inputs: Inputs, *, jobs: int | None = None, progress: Progress 
 
     Raises:
         InputError: of a scenario that has no map, or no such context.
-        InfeasibleError: before anything is simulated, when some request could never be served.
+        InfeasibleError: before anything is simulated, when some request could never be served; after it, when at no
+            context all requests of some batch run at once.
         KeyboardInterrupt: before any context was finished.
     """
     problems = list(_no_map(inputs))
@@ -125,6 +127,8 @@ def simulate_map(inputs: Inputs, *, jobs: int | None = None, progress: Progress 
         interrupted = True
     if not runs:
         raise KeyboardInterrupt
+    if not any(map(running, runs.values())):
+        raise InfeasibleError([_none_run(inputs, batches, runs)])
     return _result(inputs, batches, contexts, runs, interrupted=interrupted)
 
 
@@ -143,6 +147,18 @@ def _no_map(inputs: Inputs) -> Iterator[Problem]:
             "classes of workload.mixture, each with its share and acceptance"
         )
         yield Problem(where, "workload.domains", "", remedy)
+
+
+def _none_run(inputs: Inputs, batches: Sequence[int], runs: Mapping[int, Runs]) -> Problem:
+    """That the smallest batch is more than run at once, even at the shortest context."""
+    smallest, shortest = batches[0], min(runs)
+    at_once = min(found.running_batch.mean() for point, found in runs[shortest].items() if point.batch == smallest)
+    remedy = (
+        f"of the smallest, {at_once:.0f} requests run at once at {shortest} tokens of context and no more at longer "
+        "ones, as memory and the engine's limits allow; write smaller batches (--batches), or shorter contexts "
+        "(--contexts)"
+    )
+    return Problem(str(inputs.files["scenario"]), "map.batches", str(list(batches)), remedy)
 
 
 def chosen_batches(scenario: Scenario) -> tuple[int, ...]:
@@ -173,7 +189,8 @@ def _result(
             for point in sorted(found)
         ]
     )
-    reached = [run.reach for found in runs.values() for run in found.values()]
+    # steps of cells in which requests wait may compute again what had to make room, and no figure is drawn from them
+    reached = [run.reach for found in runs.values() for run in running(found).values()]
     longest = simulations[max(runs)]
     return MapResult(
         batches=tuple(batches),
@@ -181,7 +198,12 @@ def _result(
         featured=inputs.scenario.speculation.policy.num_draft_tokens or _gains_most(cells),
         lengths={context: lengths_at(inputs, context) for context in runs},
         cells=cells,
-        crossings={(context, k): crossings_of(k, running(found)) for context, found in runs.items() for k in compared},
+        crossings={
+            (context, k): crossings_of(k, running(found))
+            for context, found in runs.items()
+            if running(found)
+            for k in compared
+        },
         notes=(*_notes(inputs, contexts), *input_notes(longest)),
         extrapolation=longest.extrapolation(farthest(reached)),
         missing=tuple(context for context in contexts if context not in runs),

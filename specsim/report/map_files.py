@@ -62,12 +62,14 @@ def _break_evens(result: MapResult) -> Iterator[dict[str, Any]]:
 def figure_of(inputs: Inputs, result: MapResult) -> Figure:
     """The map drawn."""
     scenario, k = inputs.scenario, result.featured
-    found = [
-        BreakEven(context, one.batch, one.low, one.high)
-        for context in result.contexts
-        for one in result.crossings[context, k].crossings
-        if one.low is not None and one.high is not None
-    ]
+    found = {
+        context: [
+            BreakEven(one.batch, one.low, one.high, one.stops_paying)
+            for one in result.crossings[context, k].crossings
+            if one.low is not None and one.high is not None
+        ]
+        for context in result.decided
+    }
     return map_figure(
         _grid(result),
         found,

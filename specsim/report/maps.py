@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any
 
 from rich.table import Table
@@ -37,7 +38,7 @@ def map_sentences(inputs: Inputs, result: MapResult) -> list[str]:
 
 def headline(scenario: Scenario, result: MapResult) -> str:
     """The answer in a clause, without a full stop."""
-    k, contexts = result.featured, result.contexts
+    k, contexts = result.featured, result.decided
     found = [pays(result.crossings[context, k], _batches(result, context)) for context in contexts]
     what = f"speculation with {drafts(scenario, k)}{' of the tree' if scenario.speculation.tree else ''}"
     if len(contexts) > 1 and len(set(found)) == 1:
@@ -66,7 +67,7 @@ def missing(result: MapResult) -> str:
 
 def _best(scenario: Scenario, result: MapResult) -> str:
     """The best draft lengths at the shortest and the longest context."""
-    ends = dict.fromkeys((result.contexts[0], result.contexts[-1]))
+    ends = dict.fromkeys((result.decided[0], result.decided[-1]))
     found = [f"at {context:,} tokens {by_batch(result.best_draft_lengths(context))}" for context in ends]
     return f"Best number of {drafted(scenario)} by batch: {', and '.join(found)}."
 
@@ -97,7 +98,7 @@ def cells_of(result: MapResult, num_draft_tokens: int) -> dict[tuple[int, int], 
 def typical_context(inputs: Inputs, result: MapResult) -> int:
     """The context of the map that is nearest to the mean of the scenario's own requests in mid-decode."""
     own = mean_context(Simulation(inputs))
-    return min(result.contexts, key=lambda context: abs(math.log(context / own)))
+    return min(result.decided, key=lambda context: abs(math.log(context / own)))
 
 
 def _typical_batch(scenario: Scenario, result: MapResult) -> int:
@@ -110,14 +111,16 @@ def _typical_batch(scenario: Scenario, result: MapResult) -> int:
 
 def _waiting(result: MapResult) -> Iterator[str]:
     """Where requests wait for others."""
-    plain = result.cells[(result.cells["num_draft_tokens"] == 0) & ~result.cells["all_run"]]
-    first = plain.groupby("context")["batch"].min()
-    if not first.empty:
-        found = ", ".join(f"{batch} at {context:,}" for context, batch in first.items())
-        yield (
-            "Not all requests run at once, as memory and the engine's limits allow, from these batches on: "
-            f"{found} tokens. There the batch is not what it says, and the map is grey."
-        )
+    waiting = result.cells[(result.cells["num_draft_tokens"] == 0) & ~result.cells["all_run"]]
+    first = waiting.groupby("context")["batch"].min()
+    if first.empty:
+        return
+    spans = [(batch, [context for context, _ in span]) for batch, span in groupby(first.items(), lambda item: item[1])]
+    found = [f"{batch} at {from_to(f'{contexts[0]:,}', f'{contexts[-1]:,}')}" for batch, contexts in spans]
+    yield (
+        "Not all requests run at once, as memory and the engine's limits allow, from these batches on: "
+        f"{', '.join(found)} tokens. There a batch is not what it says, and the map is hatched."
+    )
 
 
 def _cells(scenario: Scenario, result: MapResult) -> str:
@@ -144,10 +147,10 @@ def map_tables(inputs: Inputs, result: MapResult) -> tuple[Table, ...]:
 
 def speedup_table(scenario: Scenario, result: MapResult) -> Table:
     """Batch by context: speedup ± its 95 % interval; and up to which batch speculation pays."""
-    table = _by_context(f"speedup with {drafts(scenario, result.featured)}, by tokens of context", result, _speedup)
+    k = result.featured
+    table = _by_context(f"speedup with {drafts(scenario, k)}, by tokens of context", result, _speedup)
     table.add_section()
-    found = (result.crossings[context, result.featured] for context in result.contexts)
-    table.add_row("pays up to", *map(_up_to, found))
+    table.add_row("pays up to", *(_up_to(result.crossings.get((context, k))) for context in result.contexts))
     return table
 
 
@@ -184,8 +187,10 @@ def _needed_tokens(row: Any) -> str:
     return f"[{_colour(row)}]{row.required_tokens:.2f}[/]"
 
 
-def _up_to(found: Crossings) -> str:
-    """The crossings that are established, or on which side all batches lie."""
+def _up_to(found: Crossings | None) -> str:
+    """The crossings that are established, or on which side all batches lie; nothing where none runs."""
+    if found is None:
+        return ""
     if found.verdict == "crosses":
         established = [crossing for crossing in found.crossings if crossing.established]
         return ", ".join(f"{'' if one.stops_paying else 'again from '}{one}" for one in established).replace("[", "\\[")
