@@ -48,7 +48,8 @@ def map_speedups(
     from specsim.report.folder import refuse_existing, write_folder
     from specsim.report.inputs import cost_sentences
     from specsim.report.map_files import map_files
-    from specsim.report.maps import map_sentences, map_tables, missing
+    from specsim.report.map_tables import map_tables
+    from specsim.report.maps import map_sentences, missing
     from specsim.report.numbers import read_counts
     from specsim.schema.load import load_scenario
     from specsim.schema.map_options import OPTIONS, with_map

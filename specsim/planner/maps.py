@@ -10,20 +10,17 @@ import numpy as np
 import pandas as pd
 
 from specsim.analysis.crossings import Crossings
-from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
 from specsim.costs.extrapolation import Extrapolation
 from specsim.errors import InfeasibleError, InputError, Problem
 from specsim.forward import farthest
-from specsim.planner.curve_runs import CLEARLY_BELOW, Runs, crossings_of, run_curve, speedups
-from specsim.planner.expected import decode_step
+from specsim.planner.curve_runs import Runs, crossings_of, run_curve
+from specsim.planner.map_batches import chosen_batches, worth_running
+from specsim.planner.map_cells import cell_row, running
 from specsim.planner.map_contexts import OUTPUT, at_context, chosen_contexts, draft_lengths, lengths_at
 from specsim.planner.notes import input_notes
 from specsim.planner.points import Point, Progress
-from specsim.planner.required import follows_from_overlap, required
 from specsim.schema.lengths import FixedLengths
 from specsim.schema.load import Inputs
-from specsim.schema.maps import Map
-from specsim.schema.scenario import Scenario
 from specsim.simulation import Simulation
 
 
@@ -36,8 +33,9 @@ class MapResult:
         num_draft_tokens: lengths compared with no speculation.
         featured: the one that the answer is about: the policy's; where that is none, the one that gains most overall.
         lengths: context → what requests at it are like, of those that were simulated.
-        cells: a row for each context, batch and draft length; the columns are the keys of ``_row``. Besides the grid it
-            holds, for some contexts, batches right at the featured length's break-even.
+        cells: a row for each context, batch and draft length; the columns are the keys of ``cell_row``. Of batches that
+            do not run at once it holds the first alone; besides the grid, for some contexts, batches right at the
+            featured length's break-even.
         crossings: context and draft length → where the speedup passes 1.0, among batches that run at once; none of a
             context at which no batch does.
         notes: what the inputs leave open, in sentences.
@@ -104,15 +102,15 @@ def simulate_map(inputs: Inputs, *, jobs: int | None = None, progress: Progress 
         chosen_batches(inputs.scenario),
         draft_lengths(inputs.scenario),
     )
-    points = [Point(batch, k) for batch in batches for k in (0, *lengths)]
     asked = inputs.scenario.speculation.policy.num_draft_tokens
     runs: dict[int, Runs] = {}
     interrupted = False
     try:
         for context in contexts:
+            here = at_context(inputs, context, batches)
             found = run_curve(
-                at_context(inputs, context, batches),
-                points,
+                here,
+                [Point(batch, k) for batch in worth_running(inputs, context, batches) for k in (0, *lengths)],
                 [asked] if asked else lengths,
                 jobs or os.cpu_count() or 1,
                 lambda share: progress(share / len(contexts)),
@@ -161,22 +159,6 @@ def _none_run(inputs: Inputs, batches: Sequence[int], runs: Mapping[int, Runs]) 
     return Problem(str(inputs.files["scenario"]), "map.batches", str(list(batches)), remedy)
 
 
-def chosen_batches(scenario: Scenario) -> tuple[int, ...]:
-    """The batches that the map states; or of the curve's, for each power of two the nearest, and the ends."""
-    stated, known = (scenario.map or Map()).batches, scenario.curve.batches
-    if stated is not None:
-        return stated
-    powers = 2.0 ** np.arange(known[0].bit_length() - 1, known[-1].bit_length() + 1)
-    nearest = (min(known, key=lambda batch: abs(np.log(batch / power))) for power in powers)
-    return tuple(sorted({known[0], known[-1], *nearest}))
-
-
-def running(runs: Runs) -> Runs:
-    """The points of batches that run at once, whatever is drafted."""
-    waiting = {p.batch for p, found in runs.items() if found.running_batch.mean() < CLEARLY_BELOW * p.batch}
-    return {point: found for point, found in runs.items() if point.batch not in waiting}
-
-
 def _result(
     inputs: Inputs, batches: Sequence[int], contexts: Sequence[int], runs: Mapping[int, Runs], *, interrupted: bool
 ) -> MapResult:
@@ -184,7 +166,7 @@ def _result(
     compared = draft_lengths(inputs.scenario)
     cells = pd.DataFrame(
         [
-            _row(simulations[context], context, found, point, all_run=point in running(found))
+            cell_row(simulations[context], context, found, point, all_run=point in running(found))
             for context, found in runs.items()
             for point in sorted(found)
         ]
@@ -216,40 +198,6 @@ def _gains_most(cells: pd.DataFrame) -> int:
     drafted = cells[cells["all_run"] & (cells["num_draft_tokens"] > 0)]
     gains = np.log(drafted["speedup"]).groupby(drafted["num_draft_tokens"]).mean()
     return int(gains.idxmax())
-
-
-def _row(simulation: Simulation, context: int, runs: Runs, point: Point, *, all_run: bool) -> dict[str, float]:
-    run, k = runs[point], point.num_draft_tokens
-    speedup = paired_speedup_interval(run.tokens_per_s, runs[Point(point.batch, 0)].tokens_per_s)
-    row: dict[str, float] = {
-        "context": context,
-        "batch": point.batch,
-        "num_draft_tokens": k,
-        **_columns("tokens_per_s", mean_interval(run.tokens_per_s)),
-        **_columns("speedup", speedup),
-        "closed_form_speedup": _expected(simulation, context, point) if all_run else np.nan,
-        "mean_running_batch": float(run.running_batch.mean()),
-        "all_run": all_run,
-    }
-    if k == 0:
-        return row
-    chains = follows_from_overlap(simulation.inputs.scenario.speculation)
-    needed = required(run.acceptance_length, speedups(runs, point), k, chains=chains)
-    return row | {
-        **_columns("acceptance_length", mean_interval(run.acceptance_length)),
-        **_columns("required_tokens", needed.tokens),
-        **_columns("required_overlap", needed.overlap),
-    }
-
-
-def _columns(name: str, interval: Interval) -> dict[str, float]:
-    return {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}
-
-
-def _expected(simulation: Simulation, context: int, point: Point) -> float:
-    """The closed form's speedup."""
-    drafted, plain = (decode_step(simulation, point.batch, k, context) for k in (point.num_draft_tokens, 0))
-    return drafted.tokens_per_s / plain.tokens_per_s
 
 
 def _notes(inputs: Inputs, contexts: Sequence[int]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -17,7 +18,8 @@ from specsim.report.curve_files import deployment_words, plain
 from specsim.report.extrapolation import extrapolation_sentence
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
-from specsim.report.maps import headline, map_tables
+from specsim.report.map_tables import map_tables
+from specsim.report.maps import cells_of, headline
 from specsim.report.text import as_text
 from specsim.report.words import drafts
 from specsim.schema.load import Inputs
@@ -49,7 +51,7 @@ def map_files(inputs: Inputs, result: MapResult, sentences: Sequence[str]) -> Ma
 def _break_evens(result: MapResult) -> Iterator[dict[str, Any]]:
     """A row for each context, draft length and crossing; one without a batch where there is no crossing."""
     for (context, k), found in result.crossings.items():
-        row = {"context": context, "num_draft_tokens": k, "verdict": found.verdict}
+        row: dict[str, Any] = {"context": context, "num_draft_tokens": k, "verdict": found.verdict}
         row |= {"smallest_batch": result.batches[0], "largest_batch": result.largest_running(context)}
         nothing = {"batch": math.nan, "batch_low": math.nan, "batch_high": math.nan, "stops_paying": ""}
         if not found.crossings:
@@ -82,10 +84,14 @@ def figure_of(inputs: Inputs, result: MapResult) -> Figure:
 
 def _grid(result: MapResult) -> pd.DataFrame:
     """What is drawn, a row for each context and batch of the grid."""
-    cells = result.cells
-    rows = cells[(cells["num_draft_tokens"] == result.featured) & cells["batch"].isin(result.batches)]
-    best = {
-        (context, batch): k for context in result.contexts for batch, k in result.best_draft_lengths(context).items()
-    }
-    places = zip(rows["context"], rows["batch"], strict=True)
-    return rows[["context", "batch", "speedup", "all_run"]].assign(best=[best.get(place, math.nan) for place in places])
+    cells = cells_of(result, result.featured)
+    best = {context: result.best_draft_lengths(context) for context in result.decided}
+    rows: list[dict[str, Any]] = []
+    for context, batch in product(result.contexts, result.batches):
+        cell: Any = cells.get((context, batch))
+        runs = cell is not None and cell.all_run
+        drawn = {"speedup": cell.speedup, "best": best[context][batch]} if runs else {}
+        rows.append(
+            {"context": context, "batch": batch, "all_run": runs, "speedup": math.nan, "best": math.nan} | drawn
+        )
+    return pd.DataFrame(rows)

@@ -10,6 +10,7 @@ import specsim
 COMMANDS = (
     "curve",
     "decide",
+    "map",
     "simulate",
     "sweep",
     "plan",

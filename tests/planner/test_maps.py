@@ -1,4 +1,4 @@
-"""What a map must hold: cells as the closed form has them, a break-even where paper puts it, and what it takes to pay."""
+"""What a map must hold: cells as the closed form has them, paper's break-even, and what it takes to pay."""
 
 import math
 
@@ -9,8 +9,10 @@ from specsim.analysis.closed_form import break_even_batch, expected_tokens, ridg
 from specsim.analysis.intervals import t_quantile
 from specsim.errors import InfeasibleError, InputError
 from specsim.planner.expected import decode_step
+from specsim.planner.map_batches import chosen_batches, worth_running
+from specsim.planner.map_cells import running
 from specsim.planner.map_contexts import at_context, chosen_contexts, draft_lengths, lengths_at, positions
-from specsim.planner.maps import chosen_batches, running, simulate_map
+from specsim.planner.maps import simulate_map
 from specsim.planner.points import Point, run_point
 from specsim.planner.required import overlap_for
 from specsim.schema.load import load_scenario
@@ -62,8 +64,8 @@ def test_cells_are_those_of_the_closed_form(request, name):
     """Log speedups within 4 standard errors and what the closed form leaves out.
 
     An output of n tokens takes R verifies of E tokens on average, which yield n and what the end cuts, at most K: so
-    tokens per verify are E/(1 + K/n) at the least. The baseline's mean context is half a token below the middle, so that
-    a step of it, and of the drafts, differs by at most 1/context.
+    tokens per verify are E/(1 + K/n) at the least. The baseline's mean context is half a token below the middle, so
+    that a step of it, and of the drafts, differs by at most 1/context.
     """
     result = request.getfixturevalue(name)
     assert len(drafted(result)) > 4
@@ -109,7 +111,7 @@ def test_what_it_takes_is_the_acceptance_length_over_the_speedup(request, name):
 
 
 def test_it_is_the_time_of_a_step_with_drafts_over_that_without(real_inputs):
-    """As steps that no end of an output cuts have it, but for the K tokens at most that an end cuts from each output."""
+    """Of whole batches; but for the K tokens at most that the end of an output cuts from it."""
     inputs = at_context(real_inputs, 1536, [32])
     simulation, seconds = Simulation(inputs), {}
     for k in (0, 3):
@@ -239,3 +241,11 @@ def test_points_that_wait_are_told_by_their_batch(real_inputs):
     runs = {point: run_point(inputs, point) for point in points}
     assert set(running(runs)) == set(points[:2])
     assert np.all(runs[Point(512, 3)].running_batch < 300)
+
+
+def test_of_batches_that_cannot_run_at_once_the_first_alone_is_simulated():
+    """433,136 tokens hold 294 requests of 1,472 tokens of prompt; the engine takes 1024 at once."""
+    inputs = load_scenario(DEMO)
+    assert worth_running(inputs, 1536, [1, 256, 294, 295, 500]) == [1, 256, 294, 295]
+    assert worth_running(inputs, 64, [1, 1024, 2000, 3000]) == [1, 1024, 2000]
+    assert worth_running(inputs, 1536, [400, 500]) == [400]
