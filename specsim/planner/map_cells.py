@@ -8,7 +8,7 @@ from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_i
 from specsim.planner.curve_runs import CLEARLY_BELOW, Runs, speedups
 from specsim.planner.expected import decode_step
 from specsim.planner.points import Point
-from specsim.planner.required import follows_from_overlap, required
+from specsim.planner.required import UNKNOWN, required
 from specsim.simulation import Simulation
 
 
@@ -42,8 +42,10 @@ def cell_row(simulation: Simulation, context: int, runs: Runs, point: Point, *, 
     }
     if k == 0:
         return row
-    chains = follows_from_overlap(simulation.inputs.scenario.speculation)
-    needed = required(run.acceptance_length, speedups(runs, point), k, chains=chains)
+    speculation = simulation.inputs.scenario.speculation
+    needed = required(run.acceptance_length, speedups(runs, point), k, speculation)
+    if not all_run:  # batches are not equal then
+        needed = UNKNOWN
     return row | {
         **_columns("acceptance_length", mean_interval(run.acceptance_length)),
         **_columns("required_tokens", needed.tokens),

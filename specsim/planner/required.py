@@ -22,32 +22,38 @@ Floats = NDArray[np.float64]
 
 
 class Required(NamedTuple):
-    """What it takes for speculation to pay.
+    """What it takes for speculation to pay; NaN where that is not known.
 
     Attributes:
-        tokens: per verify.
-        overlap: the constant α with which a chain yields so many; NaN where it cannot, or drafts are no chains of so
-            many tokens judged one by one.
+        tokens: per verify; not known where lookups that find nothing leave steps without a verify.
+        overlap: the constant α with which a chain yields so many; not known where it cannot, or where drafts are no
+            chains of tokens judged one by one.
     """
 
     tokens: Interval
     overlap: Interval
 
 
-def required(acceptance_lengths: Floats, speedups: Floats, num_draft_tokens: int, *, chains: bool) -> Required:
-    """From runs of one point.
+NOTHING = Interval(math.nan, math.nan, math.nan, 0.95, 0)
+UNKNOWN = Required(NOTHING, NOTHING)
+
+
+def required(acceptance_lengths: Floats, speedups: Floats, num_draft_tokens: int, speculation: Speculation) -> Required:
+    """From runs of one point, at which all requests run at once.
 
     Args:
         acceptance_lengths: tokens per verify [replications].
         speedups: output tokens/s over those without speculation [replications].
         num_draft_tokens: per verify.
-        chains: whether there is a constant overlap that tokens per verify follow from; see ``follows_from_overlap``.
+        speculation: what drafts and judges.
     """
+    if isinstance(speculation.drafter, NgramLookup):
+        return UNKNOWN
     tokens = paired_speedup_interval(acceptance_lengths, speedups)
-    overlap, low, high = (
-        overlap_for(value, num_draft_tokens) if chains else math.nan
-        for value in (tokens.estimate, tokens.low, tokens.high)
-    )
+    if speculation.rule not in ("token", "greedy"):
+        return Required(tokens, NOTHING)
+    ends = tokens.estimate, tokens.low, tokens.high
+    overlap, low, high = (overlap_for(value, num_draft_tokens) for value in ends)
     return Required(tokens, Interval(overlap, low, high, tokens.confidence, tokens.n))
 
 
@@ -61,8 +67,3 @@ def overlap_for(tokens: float, num_draft_tokens: int) -> float:
     if not tokens <= num_draft_tokens + 1:
         return math.nan
     return geometric_acceptance(max(tokens, 1.0), num_draft_tokens)
-
-
-def follows_from_overlap(speculation: Speculation) -> bool:
-    """Whether drafts are chains of so many tokens, judged one by one: no trees, blocks or lookups that find nothing."""
-    return speculation.rule in ("token", "greedy") and not isinstance(speculation.drafter, NgramLookup)

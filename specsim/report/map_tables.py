@@ -14,11 +14,14 @@ from specsim.report.maps import cells_of, typical_context
 from specsim.report.words import drafts
 from specsim.schema.load import Inputs
 from specsim.schema.scenario import Scenario
+from specsim.schema.speculation import NgramLookup
 
 
 def map_tables(inputs: Inputs, result: MapResult) -> tuple[Table, ...]:
     """Speedups, tokens per verify that speculation takes to pay, and these beside what there is at one context."""
     scenario = inputs.scenario
+    if isinstance(scenario.speculation.drafter, NgramLookup):  # whose tokens per verify do not say whether they pay
+        return (speedup_table(scenario, result),)
     return speedup_table(scenario, result), needed_table(scenario, result), overlap_table(inputs, result)
 
 

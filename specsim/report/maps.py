@@ -75,6 +75,8 @@ def _needed(inputs: Inputs, result: MapResult) -> str:
     batch = min(_typical_batch(inputs.scenario, result), result.largest_running(context))
     row = cells_of(result, k)[context, batch]
     where = f"At batch {batch} and {context:,} tokens of context speculation with {drafts(inputs.scenario, k)}"
+    if math.isnan(row.required_tokens):
+        return "What acceptance it takes to pay is not said: lookups that find nothing leave steps without a verify."
     if row.required_tokens > k + 1:
         most = f"it would take {row.required_tokens:.2f} tokens per verify, and there are {k + 1} at most"
         return f"{where} cannot pay: {most}."

@@ -11,6 +11,7 @@ SMALL = (
     *("--set", "map.replications=2", "--set", "curve.min_requests=8", "--set", "curve.requests_per_slot=3"),
     *("--contexts", "64,256", "--batches", "2,512", "--num-draft-tokens", "3", "--jobs", "1"),
 )
+LOOKUPS = "speculation.drafter={kind: ngram, found: 0.6, host_time_per_step: 1 ms, host_time_per_sequence: 1 us}"
 MODEL = "speculation.drafter={kind: draft_model, model: llama-3.2-1b}"
 FILES = {
     *("answer.txt", "breakeven.csv", "map.csv", "map.png", "map.svg"),
@@ -120,6 +121,7 @@ def test_scenarios_that_have_no_such_map(command, tmp_path, scenario, arguments,
         ("llama3.1-8b-h100-eagle3-tree", ("--num-draft-tokens", "2", "--set", "speculation.policy.num_draft_tokens=2")),
         ("azure-conversation-h100-eagle3", ("--set", "workload.load={kind: poisson, rate: 4 requests/s}")),
         (DEMO, ("--set", "speculation.policy.num_draft_tokens=0")),
+        (DEMO, ("--set", LOOKUPS)),
         (DEMO, ("--set", "speculation.policy={kind: goodput, num_draft_tokens: 3}")),
     ],
 )

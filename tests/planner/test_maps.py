@@ -14,7 +14,7 @@ from specsim.planner.map_cells import running
 from specsim.planner.map_contexts import at_context, chosen_contexts, draft_lengths, lengths_at, positions
 from specsim.planner.maps import simulate_map
 from specsim.planner.points import Point, run_point
-from specsim.planner.required import overlap_for
+from specsim.planner.required import overlap_for, required
 from specsim.schema.load import load_scenario
 from specsim.schema.workload import ClosedLoop
 from specsim.simulation import Simulation
@@ -152,7 +152,7 @@ def test_no_overlap_gives_more_than_all_drafts():
 def test_batches_that_do_not_run_at_once_are_no_cells(real):
     waiting = real.cells[~real.cells["all_run"]]
     assert set(zip(waiting["context"], waiting["batch"], strict=True)) == {(1536, 512)}
-    assert waiting["closed_form_speedup"].isna().all()
+    assert waiting[["closed_form_speedup", "required_tokens"]].isna().all(axis=None)
     assert real.largest_running(1536) == 256
     assert 512 not in real.best_draft_lengths(1536)
     assert 512 in real.best_draft_lengths(256)
@@ -249,3 +249,19 @@ def test_of_batches_that_cannot_run_at_once_the_first_alone_is_simulated():
     assert worth_running(inputs, 1536, [1, 256, 285, 286, 500]) == [1, 256, 285, 286]
     assert worth_running(inputs, 64, [1, 1024, 2000, 3000]) == [1, 1024, 2000]
     assert worth_running(inputs, 1536, [400, 500]) == [400]
+
+
+@pytest.mark.parametrize(
+    ("drafter", "known"),
+    [
+        ("speculation.verifier=token", (True, True)),
+        ("speculation.verifier=block", (True, False)),
+        ("speculation.drafter={kind: ngram, host_time_per_step: 1 ms, host_time_per_sequence: 1 us}", (False, False)),
+    ],
+)
+def test_what_it_takes_is_stated_where_it_is_known(drafter, known):
+    """Blocks do not follow from an overlap alone, and lookups that find nothing leave steps without a verify."""
+    found = required(
+        np.array([2.4, 2.5]), np.array([1.2, 1.3]), 3, load_scenario(DEMO, (drafter,)).scenario.speculation
+    )
+    assert tuple(not math.isnan(one.estimate) for one in found) == known

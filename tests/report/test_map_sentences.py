@@ -38,7 +38,7 @@ def mapped(inputs, speedups, running=math.inf, **changes):
             shared = {"context": context, "batch": batch, "all_run": batch in at_once}
             shared |= {"mean_running_batch": min(batch, running / context)}
             rows.append(shared | {"num_draft_tokens": 0, "tokens_per_s": 100.0, "speedup": 1.0})
-            needed = required(np.full(3, TOKENS), noisy[:, i], 3, chains=True)
+            needed = required(np.full(3, TOKENS), noisy[:, i], 3, inputs.scenario.speculation)
             named = {"required_tokens": needed.tokens, "required_overlap": needed.overlap}
             ends = {f"{name}{end}": getattr(found, key) for name, found in named.items()
                     for end, key in (("", "estimate"), ("_low", "low"), ("_high", "high"))}  # fmt: skip
