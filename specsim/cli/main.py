@@ -20,6 +20,7 @@ from specsim.cli import (
     prove,
     quantiles,
     schema,
+    sensitivity,
     simulate,
     sweep,
     theory,
@@ -64,6 +65,7 @@ app.command()(decide.decide)
 app.command()(simulate.simulate)
 app.command()(sweep.sweep)
 app.command()(plan.plan)
+app.command()(sensitivity.sensitivity)
 app.command()(cost.cost)
 app.command()(theory.theory)
 app.command()(validate.validate)
