@@ -123,8 +123,12 @@ def _change_draft_cost(inputs: Inputs, factor: float) -> Inputs:
 
 def _drafts_are_free(inputs: Inputs) -> str:
     drafter = inputs.scenario.speculation.drafter
-    free = isinstance(drafter, NgramLookup) and not (drafter.host_time_per_step or drafter.host_time_per_sequence)
-    return "looking drafts up is stated to take no time" if free else ""
+    if not isinstance(drafter, NgramLookup):
+        return ""
+    if inputs.scenario.deployment.ideal:
+        return "looking drafts up is the host's work, and the ideal device has none"
+    stated = drafter.host_time_per_step or drafter.host_time_per_sequence
+    return "" if stated else "looking drafts up is stated to take no time"
 
 
 def _change_bandwidth(inputs: Inputs, factor: float) -> Inputs:

@@ -13,6 +13,7 @@ COMMANDS = (
     "simulate",
     "sweep",
     "plan",
+    "sensitivity",
     "cost",
     "theory",
     "prove",
