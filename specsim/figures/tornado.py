@@ -40,7 +40,7 @@ class TornadoBar(NamedTuple):
 
 
 def tornado_figure(
-    bars: Sequence[TornadoBar], *, middle: float | None, change: float, title: str, subtitle: str
+    bars: Sequence[TornadoBar], *, middle: End | None, change: float, axis: str, title: str, subtitle: str
 ) -> Figure:
     """A bar for each input, one under another, from the answer with a lower value to that with a higher.
 
@@ -48,6 +48,7 @@ def tornado_figure(
         bars: in their order from above.
         middle: the answer as inputs stand; None where there is none, and bars go from one end to the other.
         change: by which share inputs are lower and higher.
+        axis: what the answer is.
         title: what was found, in one line.
         subtitle: what it was found for.
     """
@@ -58,20 +59,21 @@ def tornado_figure(
         figure.subplots_adjust(left=0.2, right=0.95, top=1 - HEAD / height, bottom=FOOT / height)
         figure.text(0.02, 1 - 35 / height, title, fontsize=14, weight="bold", va="center")
         figure.text(0.02, 1 - 68 / height, subtitle, fontsize=11, color=GREY, va="center")
-        _limit(axes, bars, middle)
+        at = middle.value if middle else None
+        _limit(axes, bars, at)
         for place, bar in enumerate(bars):
-            _draw(axes, place, bar, middle)
+            _draw(axes, place, bar, at)
         if middle is not None:
-            axes.axvline(middle, color=INK, linewidth=1.2)
+            axes.axvline(middle.value, color=INK, linewidth=1.2)
             axes.annotate(
-                f"as it stands: {middle:.0f}", xy=(middle, 0), xycoords=axes.get_xaxis_transform(), xytext=(0, -32),
-                textcoords="offset points", ha="center", annotation_clip=False,
+                f"as it stands: {middle.label}", xy=(middle.value, 0), xycoords=axes.get_xaxis_transform(),
+                xytext=(0, -32), textcoords="offset points", ha="center", annotation_clip=False,
             )  # fmt: skip
         axes.set_yticks(range(len(bars)), [bar.name for bar in bars])
         axes.tick_params(axis="y", length=0, labelsize=12)
         axes.grid(visible=False, axis="y")
         axes.set_ylim(len(bars) - 0.4, -0.6)
-        axes.set_xlabel("break-even batch", loc="right")
+        axes.set_xlabel(axis, loc="right")
         axes.legend(
             handles=[
                 Patch(facecolor=ORANGE, label=f"input {100 * change:g} % lower"),

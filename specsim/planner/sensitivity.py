@@ -8,48 +8,45 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from specsim.analysis.crossings import Crossing, Crossings
+from specsim.analysis.intervals import Interval, paired_speedup_interval
 from specsim.costs.extrapolation import Extrapolation
 from specsim.errors import invalid
 from specsim.planner.changes import CHANGEABLE, Changeable, changed
 from specsim.planner.curve import CurveResult, simulate_curve
-from specsim.planner.points import Progress
+from specsim.planner.points import Point, Progress
 from specsim.schema.load import Inputs
 from specsim.schema.policy import StaticPolicy
 
 
+class Outcome(NamedTuple):
+    """What came of the inputs as they were.
+
+    Attributes:
+        crossings: where speculation pays.
+        speedup: at the largest batch, at equal concurrency.
+    """
+
+    crossings: Crossings
+    speedup: Interval
+
+    @property
+    def break_even(self) -> Crossing | None:
+        """The largest batch at which speculation was established to stop paying; None where there is none."""
+        found = [crossing for crossing in self.crossings.crossings if crossing.established and crossing.stops_paying]
+        return found[-1] if found else None
+
+
 class Shift(NamedTuple):
-    """What became of the break-even when an input was lower and higher.
+    """What came of an input that was lower and higher.
 
     Attributes:
         name: of the input.
-        lower, higher: where speculation pays then.
+        lower, higher: what came of it.
     """
 
     name: str
-    lower: Crossings
-    higher: Crossings
-
-    @property
-    def swing(self) -> float:
-        """How many times as large the break-even is at one end as at the other, at least 1.
-
-        Infinite where one end has none, and 1 where neither has.
-        """
-        ends = [break_even(found) for found in (self.lower, self.higher)]
-        found = [crossing.batch for crossing in ends if crossing]
-        if len(found) == 2:
-            return max(found) / min(found)
-        return math.inf if found or self.lower.verdict != self.higher.verdict else 1.0
-
-    def elasticity(self, change: float) -> float | None:
-        """By how many percent the break-even moves for each of the input, on average over the change.
-
-        None where one end has no break-even.
-        """
-        lower, higher = break_even(self.lower), break_even(self.higher)
-        if lower is None or higher is None:
-            return None
-        return math.log(higher.batch / lower.batch) / math.log((1 + change) / (1 - change))
+    lower: Outcome
+    higher: Outcome
 
 
 @dataclass(frozen=True)
@@ -60,8 +57,8 @@ class SensitivityResult:
         num_draft_tokens: that are drafted.
         change: by which share each input was lower and higher.
         batches: that were simulated.
-        base: where speculation pays as the scenario stands.
-        shifts: of each input, what moves the break-even most first.
+        base: what comes of the scenario as it stands.
+        shifts: of each input, in the order of ``CHANGEABLE``.
         fixed: input that was not changed → why.
         missing: inputs that an interruption left out.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
@@ -70,17 +67,51 @@ class SensitivityResult:
     num_draft_tokens: int
     change: float
     batches: tuple[int, ...]
-    base: Crossings
+    base: Outcome
     shifts: tuple[Shift, ...]
     fixed: dict[str, str]
     missing: tuple[str, ...] = ()
     extrapolation: Extrapolation | None = None
 
+    @property
+    def has_break_even(self) -> bool:
+        """Whether there is one, if only with some input lower or higher; else the speedup is what moves."""
+        outcomes = [self.base, *(outcome for shift in self.shifts for outcome in shift[1:])]
+        return any(outcome.break_even for outcome in outcomes)
 
-def break_even(found: Crossings) -> Crossing | None:
-    """The largest batch at which speculation was established to stop paying; None where there is none."""
-    stops = [crossing for crossing in found.crossings if crossing.established and crossing.stops_paying]
-    return stops[-1] if stops else None
+    def ends(self, shift: Shift) -> tuple[float | None, float | None]:
+        """The break-evens of both ends; without any in the whole result, the speedups at the largest batch."""
+        return self._value(shift.lower), self._value(shift.higher)
+
+    def _value(self, outcome: Outcome) -> float | None:
+        if not self.has_break_even:
+            return outcome.speedup.estimate
+        return outcome.break_even.batch if outcome.break_even else None
+
+    def swing(self, shift: Shift) -> float:
+        """How many times as large the answer is at one end as at the other, at least 1.
+
+        Infinite where one end has none, and 1 where neither has.
+        """
+        known = [end for end in self.ends(shift) if end is not None]
+        if len(known) == 2:
+            return max(known) / min(known)
+        return math.inf if known or shift.lower.crossings.verdict != shift.higher.crossings.verdict else 1.0
+
+    def elasticity(self, shift: Shift) -> float | None:
+        """By how many percent the answer moves for each of the input, on average over the change.
+
+        None where one end has no answer.
+        """
+        lower, higher = self.ends(shift)
+        if lower is None or higher is None:
+            return None
+        return math.log(higher / lower) / math.log((1 + self.change) / (1 - self.change))
+
+    @property
+    def by_swing(self) -> list[Shift]:
+        """What moves the answer most first."""
+        return sorted(self.shifts, key=lambda shift: -self.swing(shift))
 
 
 def simulate_sensitivity(
@@ -122,11 +153,14 @@ def simulate_sensitivity(
             raise KeyboardInterrupt
         return found
 
+    def outcome_of(one: Inputs) -> Outcome:
+        return _outcome(curve_of(one), num_draft_tokens)
+
     base = curve_of(alone)
     shifts: dict[str, Shift] = {}
     try:
         for part in varied:
-            shifts[part.name] = _shift(alone, part, change, curve_of)
+            shifts[part.name] = _shift(alone, part, change, outcome_of)
     except KeyboardInterrupt:
         if not shifts:
             raise
@@ -134,8 +168,8 @@ def simulate_sensitivity(
         num_draft_tokens=num_draft_tokens,
         change=change,
         batches=base.batches,
-        base=base.crossings[num_draft_tokens],
-        shifts=tuple(sorted(shifts.values(), key=lambda shift: -shift.swing)),
+        base=_outcome(base, num_draft_tokens),
+        shifts=tuple(shifts.values()),
         fixed=fixed,
         missing=tuple(part.name for part in varied if part.name not in shifts),
         extrapolation=base.extrapolation,
@@ -153,7 +187,12 @@ def _alone(inputs: Inputs, num_draft_tokens: int) -> Inputs:
     return replace(inputs, scenario=scenario.model_copy(update=update))
 
 
-def _shift(inputs: Inputs, part: Changeable, change: float, curve_of: Callable[[Inputs], CurveResult]) -> Shift:
-    (k,) = inputs.scenario.compared_draft_lengths
-    ends = [curve_of(changed(inputs, part, factor)).crossings[k] for factor in (1 - change, 1 + change)]
-    return Shift(part.name, *ends)
+def _outcome(curve: CurveResult, num_draft_tokens: int) -> Outcome:
+    largest = curve.batches[-1]
+    drafted, plain = (curve.throughputs[Point(largest, k)] for k in (num_draft_tokens, 0))
+    return Outcome(curve.crossings[num_draft_tokens], paired_speedup_interval(drafted, plain))
+
+
+def _shift(inputs: Inputs, part: Changeable, change: float, outcome_of: Callable[[Inputs], Outcome]) -> Shift:
+    lower, higher = (outcome_of(changed(inputs, part, factor)) for factor in (1 - change, 1 + change))
+    return Shift(part.name, lower, higher)

@@ -7,15 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from specsim.analysis.crossings import Crossings
 from specsim.figures.style import png_bytes, svg_bytes
 from specsim.figures.tornado import End, TornadoBar, tornado_figure
-from specsim.planner.sensitivity import SensitivityResult, break_even
+from specsim.planner.sensitivity import Outcome, SensitivityResult
 from specsim.report.curve_files import plain, subtitle
 from specsim.report.extrapolation import extrapolation_sentence
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.inputs import provenance_json, resolved_scenario
-from specsim.report.sensitivity import ending, sensitivity_table
+from specsim.report.sensitivity import ending, percent, sensitivity_table
 from specsim.report.text import as_text
 from specsim.report.words import drafts
 from specsim.schema.load import Inputs
@@ -29,13 +28,13 @@ def sensitivity_files(inputs: Inputs, result: SensitivityResult, sentences: Sequ
         result: what came out.
         sentences: the answer, as printed.
     """
-    base = break_even(result.base)
+    base = _end(result, result.base)
     figure = tornado_figure(
-        [TornadoBar(shift.name, _end(result, shift.lower), _end(result, shift.higher)) for shift in result.shifts],
-        middle=base.batch if base else None,
+        [TornadoBar(shift.name, _end(result, shift.lower), _end(result, shift.higher)) for shift in result.by_swing],
+        middle=base if base and base.known else None,
         change=result.change,
-        title=f"Up to which batch {drafts(inputs.scenario, result.num_draft_tokens)} "
-        f"{'pay' if result.num_draft_tokens > 1 else 'pays'} if an input is {100 * result.change:g} % off",
+        axis="break-even batch" if result.has_break_even else f"speedup at batch {result.batches[-1]}",
+        title=_title(inputs, result),
         subtitle=plain(subtitle(inputs)),
     )
     return {
@@ -50,15 +49,26 @@ def sensitivity_files(inputs: Inputs, result: SensitivityResult, sentences: Sequ
     }
 
 
-def _end(result: SensitivityResult, found: Crossings) -> End | None:
-    """Where a bar ends: at the break-even, or at the last batch simulated; nowhere where runs leave it open."""
-    if stops := break_even(found):
-        return End(stops.batch, ending(result, found), known=True)
-    match found.verdict:
+def _title(inputs: Inputs, result: SensitivityResult) -> str:
+    drafted, off = drafts(inputs.scenario, result.num_draft_tokens), f"if an input is {percent(result)} off"
+    pay = "pay" if result.num_draft_tokens > 1 else "pays"
+    if result.has_break_even:
+        return f"Up to which batch {drafted} {pay} {off}"
+    return f"What {drafted} gain at batch {result.batches[-1]} {off}"
+
+
+def _end(result: SensitivityResult, outcome: Outcome) -> End | None:
+    """Where a bar ends: at the answer, or at the last batch simulated; nowhere where runs leave it open."""
+    label = ending(result, outcome)
+    if not result.has_break_even:
+        return End(outcome.speedup.estimate, label, known=True)
+    if outcome.break_even:
+        return End(outcome.break_even.batch, label, known=True)
+    match outcome.crossings.verdict:
         case "always pays":
-            return End(float(result.batches[-1]), ending(result, found), known=False)
+            return End(float(result.batches[-1]), label, known=False)
         case "never pays":
-            return End(float(result.batches[0]), ending(result, found), known=False)
+            return End(float(result.batches[0]), label, known=False)
         case _:
             return None
 
@@ -66,19 +76,22 @@ def _end(result: SensitivityResult, found: Crossings) -> End | None:
 def sensitivity_frame(result: SensitivityResult) -> pd.DataFrame:
     """A row for each input and each of its values, the scenario as it stands first."""
     rows = [_row("none", 1.0, result.base)]
-    for shift in result.shifts:
+    for shift in result.by_swing:
         rows.append(_row(shift.name, 1 - result.change, shift.lower))
         rows.append(_row(shift.name, 1 + result.change, shift.higher))
     return pd.DataFrame(rows)
 
 
-def _row(name: str, factor: float, found: Crossings) -> dict[str, Any]:
-    stops = break_even(found)
+def _row(name: str, factor: float, outcome: Outcome) -> dict[str, Any]:
+    stops, speedup = outcome.break_even, outcome.speedup
     return {
         "input": name,
         "factor": factor,
-        "verdict": found.verdict,
+        "verdict": outcome.crossings.verdict,
         "break_even_batch": stops.batch if stops else None,
         "break_even_low": stops.low if stops else None,
         "break_even_high": stops.high if stops else None,
+        "largest_batch_speedup": speedup.estimate,
+        "largest_batch_speedup_low": speedup.low,
+        "largest_batch_speedup_high": speedup.high,
     }
