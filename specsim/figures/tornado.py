@@ -14,7 +14,7 @@ from specsim.figures.style import BLUE, GREY, INK, ORANGE, STYLE, new_figure
 
 WIDTH, BAR, HEAD, FOOT = 1200, 62, 150, 75
 """Pixels: of the figure, of a bar with the gap below it, and of what stands above and below the bars."""
-ROOM = 0.22  # beyond the longest bars, for their labels, as a share of what they span
+ROOM = 0.34  # beyond the longest bars, for their labels, as a share of what they span
 
 
 class End(NamedTuple):
