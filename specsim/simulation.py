@@ -239,14 +239,15 @@ class Simulation:
     def _make_step_cost(self, speculating: bool) -> StepCost:
         ideal, engine = self.inputs.scenario.deployment.ideal, self.inputs.engine
         device, factor, drafter = engine.on(self.inputs.device), engine.verify_attention_factor or 1.0, None
-        if speculating and self.drafter:
-            drafter = PassCost(self.drafter, device, ideal=ideal, products=self.products)
+        stated = self.inputs.scenario.speculation.drafter
+        lookup = stated if isinstance(stated, NgramLookup) else None
+        if speculating and self.drafter and not isinstance(stated, NgramLookup):
+            slower = stated.time_factor or 1.0
+            drafter = PassCost(self.drafter, device, ideal=ideal, products=self.products, time_factor=slower)
         verify_factor = 1.0 if ideal else factor
         target = PassCost(self.target, device, ideal=ideal, products=self.products, verify_factor=verify_factor)
         if ideal:
             return StepCost(target, drafter, None)
-        stated = self.inputs.scenario.speculation.drafter
-        lookup = stated if isinstance(stated, NgramLookup) else None
         return StepCost(target, drafter, engine, pass_kind(stated), lookup)
 
     def _make_memory_plan(self, speculating: bool) -> MemoryPlan:

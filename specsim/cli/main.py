@@ -21,6 +21,7 @@ from specsim.cli import (
     prove,
     quantiles,
     schema,
+    sensitivity,
     simulate,
     sweep,
     theory,
@@ -66,6 +67,7 @@ app.command("map")(maps.map_speedups)
 app.command()(simulate.simulate)
 app.command()(sweep.sweep)
 app.command()(plan.plan)
+app.command()(sensitivity.sensitivity)
 app.command()(cost.cost)
 app.command()(theory.theory)
 app.command()(validate.validate)

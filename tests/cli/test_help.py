@@ -14,6 +14,7 @@ COMMANDS = (
     "simulate",
     "sweep",
     "plan",
+    "sensitivity",
     "cost",
     "theory",
     "prove",
