@@ -8,7 +8,6 @@ from typing import Any
 
 from rich.table import Table
 
-from specsim.analysis.crossings import Crossings
 from specsim.planner.maps import MapResult
 from specsim.report.maps import cells_of, typical_context
 from specsim.report.words import drafts
@@ -30,7 +29,7 @@ def speedup_table(scenario: Scenario, result: MapResult) -> Table:
     k = result.featured
     table = _by_context(f"speedup with {drafts(scenario, k)}, by tokens of context", result, _speedup)
     table.add_section()
-    table.add_row("pays up to", *(_up_to(result.crossings.get((context, k))) for context in result.contexts))
+    table.add_row("pays up to", *(_up_to(result, context) for context in result.contexts))
     return table
 
 
@@ -72,14 +71,16 @@ def _needed_tokens(row: Any) -> str:
     return f"[{_colour(row)}]{row.required_tokens:.2f}[/]"
 
 
-def _up_to(found: Crossings | None) -> str:
-    """The crossings that are established, or on which side all batches lie; nothing where none runs."""
-    if found is None:
+def _up_to(result: MapResult, context: int) -> str:
+    """The crossings that are established, or on which side all batches that run lie; nothing where none does."""
+    if context not in result.decided:
         return ""
+    found = result.crossings[context, result.featured]
     if found.verdict == "crosses":
         established = [crossing for crossing in found.crossings if crossing.established]
         return ", ".join(f"{'' if one.stops_paying else 'again from '}{one}" for one in established).replace("[", "\\[")
-    return {"always pays": "all", "never pays": "none"}.get(found.verdict, "undecided")
+    largest = result.largest_running(context)
+    return {"always pays": f"{largest} (all)", "never pays": "none"}.get(found.verdict, "undecided")
 
 
 def overlap_table(inputs: Inputs, result: MapResult) -> Table:
