@@ -8,12 +8,13 @@ import pytest
 from specsim.analysis.closed_form import break_even_batch, expected_tokens, ridge_tokens
 from specsim.analysis.intervals import t_quantile
 from specsim.errors import InfeasibleError, InputError
+from specsim.planner import points
 from specsim.planner.expected import decode_step
 from specsim.planner.map_batches import chosen_batches, worth_running
 from specsim.planner.map_cells import running
 from specsim.planner.map_contexts import at_context, chosen_contexts, draft_lengths, lengths_at, positions
 from specsim.planner.maps import simulate_map
-from specsim.planner.points import Point, run_point
+from specsim.planner.points import Point, PointRuns, run_point
 from specsim.planner.required import overlap_for, required
 from specsim.schema.load import load_scenario
 from specsim.schema.workload import ClosedLoop
@@ -237,9 +238,9 @@ def test_a_fleet_has_no_map():
 
 def test_points_that_wait_are_told_by_their_batch(real_inputs):
     inputs = at_context(real_inputs, 1536, [4, 512])
-    points = [Point(batch, k) for batch in (4, 512) for k in (0, 3)]
-    runs = {point: run_point(inputs, point) for point in points}
-    assert set(running(runs)) == set(points[:2])
+    grid = [Point(batch, k) for batch in (4, 512) for k in (0, 3)]
+    runs = {point: run_point(inputs, point) for point in grid}
+    assert set(running(runs)) == set(grid[:2])
     assert np.all(runs[Point(512, 3)].running_batch < 300)
 
 
@@ -265,3 +266,19 @@ def test_what_it_takes_is_stated_where_it_is_known(drafter, known):
         np.array([2.4, 2.5]), np.array([1.2, 1.3]), 3, load_scenario(DEMO, (drafter,)).scenario.speculation
     )
     assert tuple(not math.isnan(one.estimate) for one in found) == known
+
+
+def test_no_break_even_is_sought_among_batches_that_wait(monkeypatch):
+    """Where 400 of 512 requests run, half as fast with drafts as without, nothing follows for any batch."""
+
+    def faked(inputs, point, policy):
+        factor = 1.0 if point.num_draft_tokens == 0 else 0.5 if point.batch == 512 else 1.5
+        noise = np.array([0.99, 1.0, 1.01, 1.0]) if point.num_draft_tokens else np.ones(4)
+        known, ones = min(point.batch, 400) * np.ones(4), np.ones(4)
+        return PointRuns(100 * factor * noise, known, 2.5 * ones, ones, ones, ones, ones, ones)
+
+    monkeypatch.setattr(points, "run_point", faked)
+    settings = (FEW, "map.contexts=[256]", "map.batches=[1, 64, 512]", "map.num_draft_tokens=[3]")
+    result = simulate_map(load_scenario(DEMO, settings), jobs=1)
+    assert result.crossings[256, 3].verdict == "always pays"
+    assert set(result.cells["batch"]) == {1, 64, 512}  # no batch between is looked at
