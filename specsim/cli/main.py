@@ -16,11 +16,13 @@ from specsim.cli import (
     decide,
     doctor,
     listing,
+    maps,
     optimize,
     plan,
     prove,
     quantiles,
     schema,
+    sensitivity,
     simulate,
     sweep,
     theory,
@@ -62,10 +64,12 @@ def options(
 
 app.command()(curve.curve)
 app.command()(decide.decide)
+app.command("map")(maps.map_speedups)
 app.command()(simulate.simulate)
 app.command()(sweep.sweep)
 app.command()(plan.plan)
 app.command()(optimize.optimize)
+app.command()(sensitivity.sensitivity)
 app.command()(cost.cost)
 app.command()(theory.theory)
 app.command()(validate.validate)

@@ -22,8 +22,10 @@ RESULTS = (
     "memory.csv", "operators.csv", "operators.md", "operators.png", "optimize.csv", "optimize.json", "optimize.png",
     "optimize.svg", "plan.csv", "plan.json", "plan.png", "plan.svg",
     "provenance.json", "replicas.csv",
+    "breakeven.csv", "map.csv", "map.png", "map.svg",
     "requests-[0-9]*.csv", "requests-[0-9]*.parquet", "rounds-[0-9]*.csv", "rounds-[0-9]*.parquet", "scenario.yaml",
-    "schedule.csv", "sglang.txt", "tensorrt-llm.yaml", "vllm.txt",
+    "schedule.csv", "sensitivity.csv", "sensitivity.png", "sensitivity.svg", "sglang.txt", "tensorrt-llm.yaml",
+    "vllm.txt",
     "runs.csv", "runs.parquet", "steps-[0-9]*.csv", "steps-[0-9]*.parquet", "summary.csv", "summary.json",
     "summary.parquet", "sweep.png", "sweep.svg",
 )  # fmt: skip

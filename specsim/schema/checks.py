@@ -27,6 +27,7 @@ def within(scenario: Scenario) -> list[Problem]:
         *speculation_checks.contradictions(scenario.speculation),
         *_draft_lengths(scenario),
         *plans(scenario),
+        *maps(scenario),
     ]
 
 
@@ -124,32 +125,38 @@ def _draft_lengths(scenario: Scenario) -> Iterator[Problem]:
             yield _problem("curve.num_draft_tokens", list(compared), remedy)
 
 
+def maps(scenario: Scenario) -> Iterator[Problem]:
+    """A map compares draft lengths that the scenario can have."""
+    if scenario.map is not None:
+        yield from _as_long_as_drafts_are(scenario, "map.num_draft_tokens", scenario.map.num_draft_tokens)
+
+
+def _as_long_as_drafts_are(scenario: Scenario, path: str, compared: tuple[int, ...] | None) -> Iterator[Problem]:
+    for most, why, _ in scenario.speculation.draft_limits:
+        if max(compared or (), default=0) > most:
+            remedy = f"{why}; write lengths up to {most}, or leave it out to compare those of the curve"
+            yield _problem(path, list(compared or ()), remedy)
+
+
 def plans(scenario: Scenario) -> Iterator[Problem]:
     """A plan, and an optimiser, compare policies and draft lengths that the scenario can have."""
     if scenario.plan:
-        plan = scenario.plan
-        yield from _compared("plan", plan.num_draft_tokens or (), "those of the curve", plan.policies, scenario)
+        yield from _as_long_as_drafts_are(scenario, "plan.num_draft_tokens", scenario.plan.num_draft_tokens)
+        yield from _policies(scenario, "plan.policies", scenario.plan.policies)
     if scenario.optimize:
-        searched = scenario.optimize
-        kinds = searched.policies or ()
-        yield from _compared("optimize", searched.num_draft_tokens or (), "those of the plan", kinds, scenario)
+        yield from _as_long_as_drafts_are(scenario, "optimize.num_draft_tokens", scenario.optimize.num_draft_tokens)
+        yield from _policies(scenario, "optimize.policies", scenario.optimize.policies or ())
 
 
-def _compared(
-    block: str, lengths: Sequence[int], instead: str, kinds: Sequence[SearchedPolicy], scenario: Scenario
-) -> Iterator[Problem]:
+def _policies(scenario: Scenario, path: str, kinds: Sequence[SearchedPolicy]) -> Iterator[Problem]:
     own = scenario.speculation
-    for most, why, _ in own.draft_limits:
-        if max(lengths, default=0) > most:
-            remedy = f"{why}; write lengths up to {most}, or leave it out to compare {instead}"
-            yield _problem(f"{block}.num_draft_tokens", list(lengths), remedy)
     for number, kind in enumerate(kinds):
         if kind == "none" or kind == "schedule":
             continue
         policy = planned_policy(kind, own.policy.num_draft_tokens or 1)
         for problem in speculation_checks.contradictions(own.model_copy(update={"policy": policy})):
             if problem.path == "speculation.policy.kind":
-                yield replace(problem, path=f"{block}.policies[{number}]")
+                yield replace(problem, path=f"{path}[{number}]")
 
 
 def _vocabularies(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:

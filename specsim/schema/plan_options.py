@@ -121,11 +121,4 @@ def stated_block(
         return model.model_validate(stated | given)
     except ValidationError as error:
         found = problems.from_validation(error, model)
-        raise InputError(_of_option(problem, names, model.__name__.lower()) for problem in found) from None
-
-
-def _of_option(problem: Problem, names: Mapping[str, str], block: str) -> Problem:
-    """A problem with a field of a block, as one with the option that states it, or with the block."""
-    field = problem.path.partition(".")[0].partition("[")[0]
-    option = names.get(field, block)
-    return replace(problem, where=option, path=problem.path.removeprefix(field).lstrip("."))
+        raise InputError(problems.of_options(found, names, model.__name__.lower())) from None

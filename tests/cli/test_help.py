@@ -10,10 +10,12 @@ import specsim
 COMMANDS = (
     "curve",
     "decide",
+    "map",
     "simulate",
     "sweep",
     "plan",
     "optimize",
+    "sensitivity",
     "cost",
     "theory",
     "prove",
