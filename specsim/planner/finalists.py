@@ -76,5 +76,5 @@ def measure(chosen: Sequence[Candidate], jobs: int | None, progress: Progress) -
         if isinstance(known := found.get(i), ArmResult)
     ]
     reasons = [why for i, one in enumerate(chosen) if one.as_it_stands and isinstance(why := found.get(i), str)]
-    ordered = tuple(sorted(finalists, key=lambda one: (one.settings is None, one.gpu_seconds)))
+    ordered = tuple(sorted(finalists, key=lambda one: (one.settings is None, one.gpu_seconds, not one.as_it_stands)))
     return Measured(ordered, "".join(reasons), len(found) < len(chosen))
