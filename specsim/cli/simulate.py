@@ -45,7 +45,7 @@ def simulate(
     """
     from specsim.cli.terminal import console, simulation_bar, warn
     from specsim.errors import PartialResultError
-    from specsim.planner.compare import simulate_load
+    from specsim.planner.load import simulate_load
     from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, refuse_file, scratch_beside, write_file, write_folder
     from specsim.report.inputs import cost_sentences
