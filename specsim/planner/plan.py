@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
+from specsim.analysis.intervals import Interval
 from specsim.analysis.metrics import reach
 from specsim.analysis.steady import steady_window
 from specsim.costs.extrapolation import Extrapolation
@@ -17,7 +18,7 @@ from specsim.engine.run import warm_up
 from specsim.errors import InfeasibleError, Problem
 from specsim.fleets import simulation_of
 from specsim.forward import Reach, farthest
-from specsim.planner.capacity import SMALLEST_SHARE, Capacity, capacity
+from specsim.planner.capacity import SMALLEST_SHARE, Capacity, capacity, rate_ratio
 from specsim.planner.demand import Demand, demand_of
 from specsim.planner.executors import Workers, spread
 from specsim.planner.floor import Floor, floors
@@ -115,24 +116,19 @@ class PlanResult:
         return min(self.arms, key=needed)
 
     @property
+    def met(self) -> bool:
+        """Whether any arm meets the limits at some rate."""
+        return any(result.capacity.bound for result in self.arms)
+
+    @property
     def plain(self) -> ArmResult | None:
         """The arm without speculation; None where that was left out."""
         return next((result for result in self.arms if result.arm.policy is None), None)
 
     def gain(self, result: ArmResult) -> Interval | None:
-        """The rate of an arm over that without speculation, with its 95 % interval; None where either is 0.
-
-        Paired by seed where runs are as long; otherwise that of independent samples.
-        """
+        """The rate of an arm over that without speculation, see ``rate_ratio``; None where either is 0."""
         plain = self.plain
-        if plain is None or not (plain.capacity.rates.all() and result.capacity.rates.all()):
-            return None
-        if plain.capacity.num_requests == result.capacity.num_requests:
-            return paired_speedup_interval(result.capacity.rates, plain.capacity.rates)
-        own, other = (mean_interval(np.log(found.capacity.rates)) for found in (result, plain))
-        log = own.estimate - other.estimate
-        half = math.hypot(own.high - own.estimate, other.high - other.estimate)
-        return Interval(math.exp(log), math.exp(log - half), math.exp(log + half), own.confidence, own.n)
+        return None if plain is None else rate_ratio(result.capacity, plain.capacity)
 
     def dollars_per_million(self, result: ArmResult) -> float | None:
         """Price of a million output tokens at the bound, all replicas as busy as they may be."""
@@ -179,7 +175,7 @@ def simulate_plan(inputs: Inputs, *, jobs: int | None = None, progress: Progress
         KeyboardInterrupt: before any arm was finished.
     """
     scenario, simulation = inputs.scenario, simulation_of(inputs)
-    plan, arms = scenario.plan or Plan(), arms_of(scenario)
+    arms = arms_of(scenario)
     for arm in arms:
         simulation.lengths_checked(simulation.num_requests, arm.num_draft_tokens, 0, scenario.workload.load)
     measured: dict[int, ArmResult] = {}
@@ -191,9 +187,16 @@ def simulate_plan(inputs: Inputs, *, jobs: int | None = None, progress: Progress
     except KeyboardInterrupt:
         if not measured:
             raise
-    found = tuple(measured[i] for i in sorted(measured))
-    if not any(result.capacity.bound for result in found):
-        raise InfeasibleError(_missed(inputs, found))
+    found = plan_of(inputs, [measured[i] for i in sorted(measured)])
+    if not found.met:
+        raise InfeasibleError(missed_limits(inputs, found))
+    return replace(found, missing=tuple(arm for i, arm in enumerate(arms) if i not in measured))
+
+
+def plan_of(inputs: Inputs, arms: Iterable[ArmResult]) -> PlanResult:
+    """The plan that measured arms make."""
+    scenario, simulation, found = inputs.scenario, simulation_of(inputs), tuple(arms)
+    plan = scenario.plan or Plan()
     reached = [result.reached for result in found if result.reached]
     return PlanResult(
         limits=limits_of(plan, scenario.slo),
@@ -202,8 +205,7 @@ def simulate_plan(inputs: Inputs, *, jobs: int | None = None, progress: Progress
         num_devices=simulation.num_devices,
         power=simulation.power,
         price=plan.price_per_gpu_hour,
-        missing=tuple(arm for i, arm in enumerate(arms) if i not in measured),
-        extrapolation=simulation.extrapolation(farthest(reached)),
+        extrapolation=simulation.extrapolation(farthest(reached)) if reached else None,
     )
 
 
@@ -220,9 +222,9 @@ def measure_arm(inputs: Inputs, arm: Arm) -> ArmResult:
     return ArmResult(arm, found, (), short, float(run.requests.output_tokens.mean()), reach(run.steps))
 
 
-def _missed(inputs: Inputs, found: tuple[ArmResult, ...]) -> list[Problem]:
-    """What even the best arm cannot meet, with its floor and what causes it."""
-    where = str(inputs.files["scenario"])
+def missed_limits(inputs: Inputs, plan: PlanResult) -> list[Problem]:
+    """What even the best arm of a plan cannot meet, with its floor and what causes it."""
+    where, found = str(inputs.files["scenario"]), plan.arms
 
     def nearest(name: Limit) -> tuple[Floor, Arm]:
         floors_of = [(floor, result.arm) for result in found for floor in result.floors if floor.limit == name]
