@@ -11,6 +11,7 @@ import typer
 from specsim import __version__
 from specsim.cli import (
     calibrate,
+    compare,
     cost,
     curve,
     decide,
@@ -64,6 +65,7 @@ app.command()(decide.decide)
 app.command()(simulate.simulate)
 app.command()(sweep.sweep)
 app.command()(plan.plan)
+app.command()(compare.compare)
 app.command()(cost.cost)
 app.command()(theory.theory)
 app.command()(validate.validate)

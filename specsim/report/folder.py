@@ -17,12 +17,12 @@ Writer = Callable[[Path], None]
 
 # every name that a result's file can have; an earlier result must not be read as part of a later one
 RESULTS = (
-    "accuracy.csv", "accuracy.md", "accuracy.png", "accuracy_steps.csv", "answer.txt", "closed_form.csv", "cost.csv",
-    "cost.png", "cost.svg", "curve.csv", "curve.png", "curve.svg", "fixed_lengths.csv", "grid.yaml", "memory.csv",
-    "operators.csv", "operators.md", "operators.png", "plan.csv", "plan.json", "plan.png", "plan.svg",
-    "provenance.json", "replicas.csv",
+    "accuracy.csv", "accuracy.md", "accuracy.png", "accuracy_steps.csv", "answer.txt", "closed_form.csv", "compare.csv",
+    "cost.csv", "cost.png", "cost.svg", "curve.csv", "curve.png", "curve.svg", "fixed_lengths.csv", "grid.yaml",
+    "memory.csv", "operators.csv", "operators.md", "operators.png", "pareto.png", "pareto.svg", "plan.csv", "plan.json",
+    "plan.png", "plan.svg", "plans.csv", "provenance.json", "replicas.csv",
     "requests-[0-9]*.csv", "requests-[0-9]*.parquet", "rounds-[0-9]*.csv", "rounds-[0-9]*.parquet", "scenario.yaml",
-    "schedule.csv", "sglang.txt", "tensorrt-llm.yaml", "vllm.txt",
+    "scenario-*.yaml", "schedule.csv", "sglang.txt", "tensorrt-llm.yaml", "vllm.txt",
     "runs.csv", "runs.parquet", "steps-[0-9]*.csv", "steps-[0-9]*.parquet", "summary.csv", "summary.json",
     "summary.parquet", "sweep.png", "sweep.svg",
 )  # fmt: skip
