@@ -13,7 +13,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from specsim.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, STYLE, VERMILLION, new_figure
@@ -21,8 +22,10 @@ from specsim.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, S
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, INK)
 MARKERS = "os^DvPX*"
 """Of another number than the colours, so that 56 scenarios differ in one or the other, and in grey by markers alone."""
-LABELLED = 4
+LABELLED = 6
 """Batches named on a line, besides its first."""
+LETTER, HEIGHT, MARKER = 8.5, 12.0, 4.0
+"""Of a batch's name the width of a letter and the height, and half of a marker [pixels]."""
 BAND = "#F3DE8A"
 """Of the frontier: pale enough for lines to be read on it, in grey too."""
 
@@ -49,7 +52,7 @@ class ParetoLine(NamedTuple):
 def pareto_figure(
     lines: Sequence[ParetoLine], frontier: Sequence[tuple[float, float]], *, title: Sequence[str], subtitle: str
 ) -> Figure:
-    """Both axes logarithmic, so that equal ratios are equal lengths.
+    """Both axes linear and from 0 on.
 
     Args:
         lines: arms in the order of their scenarios.
@@ -68,31 +71,67 @@ def pareto_figure(
         axes.plot(*np.array(frontier).T, color=BAND, linewidth=13, solid_capstyle="round", zorder=1)
         for line in lines:
             _draw(axes, line, names.index(line.scenario))
-        _scales(axes, lines)
-        axes.set_xlabel("tokens/s/user: a request's rate after its first token (logarithmic)")
-        axes.set_ylabel("output tokens/s/GPU (logarithmic)")
+        axes.set_xlim(0, 1.06 * max(float(np.nanmax(line.per_user)) for line in lines))
+        axes.set_ylim(0, 1.06 * max(float(np.nanmax(line.per_gpu)) for line in lines))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axes.set_xlabel("tokens/s/user: a request's rate after its first token")
+        axes.set_ylabel("output tokens/s/GPU")
+        _name_batches(axes, lines, names)
         _legend(axes, lines, names)
         return figure
 
 
 def _draw(axes: Axes, line: ParetoLine, place: int) -> None:
-    colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
-    thick = line.featured or not line.arm
+    colour, thick = _colour(place), line.featured or not line.arm
     axes.plot(
-        line.per_user, line.per_gpu, color=colour, marker=marker, markersize=6.5 if thick else 4.5,
-        linewidth=2.2 if thick else 1.2, linestyle=_style(line),
-        markerfacecolor=colour if line.arm else "white", zorder=3 if thick else 2,
+        line.per_user, line.per_gpu, color=colour, marker=_marker(place), markersize=6.5 if thick else 4.5,
+        linewidth=2.2 if thick else 1.2, linestyle=_style(line), markerfacecolor=colour if line.arm else "white",
+        zorder=3 if thick else 2,
     )  # fmt: skip
-    if line.featured:
-        for i in _named(line.batches):
-            axes.annotate(
-                f"{line.batches[i]:,}", (line.per_user[i], line.per_gpu[i]), xytext=(8, 4), textcoords="offset points",
-                fontsize=9, color=colour, zorder=4,
-            )  # fmt: skip
+
+
+def _colour(place: int) -> str:
+    return COLOURS[place % len(COLOURS)]
+
+
+def _marker(place: int) -> str:
+    return MARKERS[place % len(MARKERS)]
 
 
 def _style(line: ParetoLine) -> Literal["-", "--"]:
     return "-" if line.arm else "--"
+
+
+def _name_batches(axes: Axes, lines: Sequence[ParetoLine], names: Sequence[str]) -> None:
+    """Beside their points, where they cover neither a point nor each other; else left out. Limits have to be final."""
+    points = [axes.transData.transform(np.column_stack((line.per_user, line.per_gpu))) for line in lines]
+    everything, taken = np.concatenate(points), list[tuple[float, float, float, float]]()
+    for line, own in zip(lines, points, strict=True):
+        for i in _named(line.batches) if line.featured else ():
+            text = f"{line.batches[i]:,}"
+            width = LETTER * len(text)
+            for dx, dy in ((8, 4), (8, -4 - HEIGHT), (-8 - width, -4 - HEIGHT), (-8 - width, 4)):
+                left, low = own[i] + (dx, dy)
+                box = (float(left), float(low), float(left) + width, float(low) + HEIGHT)
+                if not (_covers(box, everything) or any(_meet(box, other) for other in taken)):
+                    taken.append(box)
+                    colour = _colour(names.index(line.scenario))
+                    axes.text(
+                        *axes.transData.inverted().transform((left, low)), text, fontsize=9, color=colour, zorder=4, va="bottom",
+                        path_effects=[withStroke(linewidth=2.5, foreground="white")],
+                    )  # fmt: skip
+                    break
+
+
+def _covers(box: tuple[float, float, float, float], points: NDArray[np.float64]) -> bool:
+    """Whether the marker of a point reaches into a box; points [points, 2], all in pixels."""
+    left, low, right, high = box
+    x, y = points.T
+    return bool(((left - MARKER < x) & (x < right + MARKER) & (low - MARKER < y) & (y < high + MARKER)).any())
+
+
+def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _named(batches: Sequence[int]) -> list[int]:
@@ -101,26 +140,13 @@ def _named(batches: Sequence[int]) -> list[int]:
     return sorted({round(last * i / LABELLED) for i in range(LABELLED + 1)})
 
 
-def _scales(axes: Axes, lines: Sequence[ParetoLine]) -> None:
-    for axis, values in (("x", [line.per_user for line in lines]), ("y", [line.per_gpu for line in lines])):
-        every = np.concatenate(values)
-        low, high = float(np.nanmin(every)), float(np.nanmax(every))
-        room = (high / low) ** 0.06 if high > low else 1.5
-        getattr(axes, f"set_{axis}scale")("log")
-        getattr(axes, f"set_{axis}lim")(low / room, high * room)
-        own = getattr(axes, f"{axis}axis")
-        own.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        own.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-        own.set_minor_formatter(NullFormatter())
-
-
 def _legend(axes: Axes, lines: Sequence[ParetoLine], names: Sequence[str]) -> None:
     """Right of the panel: each arm under its scenario's colour, then what is common to all."""
     handles = [
         Line2D(
-            [], [], color=COLOURS[names.index(line.scenario) % len(COLOURS)],
-            marker=MARKERS[names.index(line.scenario) % len(MARKERS)], linestyle=_style(line), linewidth=2,
-            markerfacecolor=COLOURS[names.index(line.scenario) % len(COLOURS)] if line.arm else "white",
+            [], [], color=_colour(names.index(line.scenario)), marker=_marker(names.index(line.scenario)),
+            linestyle=_style(line), linewidth=2,
+            markerfacecolor=_colour(names.index(line.scenario)) if line.arm else "white",
             label=f"{line.scenario}\n{line.arm or 'without speculation'}",
         )
         for line in lines

@@ -14,7 +14,7 @@ from specsim.report.inputs import cost_sentences
 from specsim.report.plan import floor_sentences, wide_sentences
 from specsim.report.ranking import ranking_answer
 from specsim.report.traffic import lengths_words
-from specsim.report.words import policy_words
+from specsim.report.words import from_to, policy_words
 from specsim.schema.workload import Replay
 
 
@@ -22,7 +22,7 @@ def comparison_sentences(comparison: Comparison, cells: Sequence[Cell], ranked: 
     """The answer, and what it must be read with."""
     return [
         *([ranking_answer(comparison, ranked)] if ranked else []),
-        *_frontier(cells),
+        frontier_sentence(cells),
         *_left_out(comparison),
         *_basis(comparison, ranked),
         *_unlike(comparison),
@@ -34,22 +34,20 @@ def comparison_sentences(comparison: Comparison, cells: Sequence[Cell], ranked: 
     ]
 
 
-def _frontier(cells: Sequence[Cell]) -> Iterator[str]:
+def frontier_sentence(cells: Sequence[Cell]) -> str:
     """Who has the most tokens/s/GPU at which tokens/s/user, from the fastest for users on."""
     best = frontier(cells)
     if not best:
-        yield "Outputs have one token, so there are no tokens/s/user, and no frontier."
-        return
+        return "Outputs have one token, so there are no tokens/s/user, and no frontier."
     stretches = [list(run) for _, run in groupby(best, key=lambda cell: (cell.subject.name, cell.arm.name))]
     parts = [f"{cell_words(run[0])} {_stretch(run)}" for run in stretches]
-    yield f"Most tokens/s/GPU at {'; '.join(parts)} (tokens/s/user)."
+    return f"Frontier of tokens/s/user and tokens/s/GPU: {'; '.join(parts)}."
 
 
 def _stretch(run: Sequence[Cell]) -> str:
     high, low = (f"{cell.per_user.mean():,.0f}" for cell in (run[0], run[-1]))
     batches = [cell.batch for cell in run]
-    span = str(batches[0]) if len(batches) == 1 else f"{batches[0]} to {batches[-1]}"
-    return f"at {high if high == low else f'{high} to {low}'} (batch {span})"
+    return f"at {from_to(high, low)} tokens/s/user (batch {from_to(batches[0], batches[-1])})"
 
 
 def frontier(cells: Sequence[Cell]) -> list[Cell]:

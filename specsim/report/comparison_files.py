@@ -16,7 +16,7 @@ from specsim.figures.style import png_bytes, svg_bytes
 from specsim.planner.comparison import Comparison
 from specsim.planner.frontier import Cell
 from specsim.planner.ranking import Ranking
-from specsim.report.comparison import arm_name, frontier
+from specsim.report.comparison import arm_name, frontier, frontier_sentence
 from specsim.report.comparison_tables import cells_frame, frontier_table, offers_table, plans_frame
 from specsim.report.curve_files import plain
 from specsim.report.extrapolation import extrapolation_sentence
@@ -47,7 +47,7 @@ def comparison_files(
         "answer.txt": text_writer(as_text(sentences, *comparison_tables(comparison, cells, ranked))),
         "provenance.json": text_writer(_provenance(comparison)),
         **{scenario_file(one): text_writer(resolved_scenario(one)) for one in inputs},
-        **_figure(comparison, cells, sentences),
+        **_figure(comparison, cells),
     }
     if any(subject.plan for subject in comparison.subjects):
         files["plans.csv"] = table_writer(plans_frame(comparison, ranked))
@@ -96,7 +96,7 @@ def _provenance(comparison: Comparison) -> str:
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
-def _figure(comparison: Comparison, cells: Sequence[Cell], sentences: Sequence[str]) -> dict[str, Writer]:
+def _figure(comparison: Comparison, cells: Sequence[Cell]) -> dict[str, Writer]:
     best = frontier(cells)
     if not best:
         return {}
@@ -104,7 +104,7 @@ def _figure(comparison: Comparison, cells: Sequence[Cell], sentences: Sequence[s
     figure = pareto_figure(
         list(_lines(comparison, cells)),
         [(float(cell.per_user.mean()), float(cell.per_gpu.mean())) for cell in best],
-        title=textwrap.wrap(plain(sentences[0]), TITLE_WIDTH)[:2],
+        title=textwrap.wrap(plain(frontier_sentence(cells)), TITLE_WIDTH, max_lines=2, placeholder=" …"),
         subtitle=plain("; ".join(traffic)),
     )
     return {"pareto.png": bytes_writer(png_bytes(figure)), "pareto.svg": bytes_writer(svg_bytes(figure))}

@@ -17,7 +17,7 @@ from specsim.planner.ranking import Offer, Ranking, extra_cost
 from specsim.report.comparison import arm_name, frontier, rivals_of
 from specsim.report.intervals import plain, with_interval
 from specsim.report.plan_files import arms_frame
-from specsim.report.ranking import is_best, more_words
+from specsim.report.ranking import extra_cell, is_best
 from specsim.report.text import add_rows
 from specsim.schema.prices import devices_of
 
@@ -25,12 +25,12 @@ from specsim.schema.prices import devices_of
 def offers_table(comparison: Comparison, ranked: Ranking) -> Table:
     """A row for each arm within the limits; what each scenario offers is bold."""
     priced = ranked.basis.startswith("dollars")
-    columns = ["scenario", "policy", "requests/s", "tokens/s/GPU"]
-    columns += ["$/Mtoken"] if priced else []
+    columns = ["scenario", "policy", "requests/s", "$/Mtoken" if priced else "tokens/s/GPU"]
     columns += ["GPUs"] if ranked.same_demand else []
     columns += ["$/hour"] if priced and ranked.same_demand else []
-    columns += ["against cheapest" if priced else "GPU time against best", "binds"]
+    columns += ["cost for a request" if priced else "GPU time", "binds"]
     table = Table(*columns)
+    table.columns[0].overflow = "fold"
     for column in table.columns[2:-1]:
         column.justify = "right"
     for subject in comparison.subjects:
@@ -46,16 +46,15 @@ def _offer_row(comparison: Comparison, ranked: Ranking, offer: Offer, *, priced:
     result, plan = offer.result, offer.plan
     name = arm_name(offer.subject, result.arm) if result.arm.policy else "none"
     head = [offer.subject.name, name, plain(result.capacity.bound, 3)]
-    between = 1 + priced + ranked.same_demand * (1 + priced)
+    between = 1 + ranked.same_demand * (1 + priced)
     if result.pressure is None:
         return [*head, *[""] * between, "", "no rate meets them"]
-    cells = [plain(offer.tokens_per_s_per_gpu, 3)]
     dollars, hourly, serving = plan.dollars_per_million(result), offer.dollars_per_hour, plan.serving(result)
-    cells += [] if not priced else [plain(dollars, 3) if dollars is not None else ""]
+    cells = [plain(offer.tokens_per_s_per_gpu if dollars is None else dollars, 3)]
     cells += [] if not ranked.same_demand else [f"{serving.gpus:,}" if serving else ""]
     cells += [] if not (priced and ranked.same_demand) else [plain(hourly, 3) if hourly is not None else ""]
     extra = extra_cost(offer, ranked.best)
-    against = "" if extra is None or result is ranked.best.result else more_words(extra)
+    against = "" if extra is None or result is ranked.best.result else extra_cell(extra)
     place = result.capacity.binding
     bound_by = None if place is None else comparison.limits[place]
     stops = "saturation" if bound_by is None else f"{bound_by.latency.upper()} p{bound_by.percentile}"

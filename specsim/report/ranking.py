@@ -52,10 +52,10 @@ def _runner_up(ranked: Ranking) -> str:
     extra = extra_cost(second, best)
     assert extra is not None  # both serve something
     unit = "a request" if share_arrivals(second.subject.inputs, best.subject.inputs) else "an output token"
-    money = ranked.basis.startswith("dollars")
-    difference = f"{'costs' if money else 'takes'} {more_words(extra)}{'' if money else ' GPU time'} for {unit}"
+    verb, what = ("costs", "") if ranked.basis.startswith("dollars") else ("takes", " GPU time")
+    difference = f"{verb} {more_words(extra)}{what} for {unit}"
     if ranked.basis in ("dollars per hour", "GPUs"):
-        difference = f"takes {_value(ranked, second)}, and {difference}"
+        difference = f"takes {_value(ranked, second)}, and fully used {difference}"
     return f"runner-up {offer_words(second)} {difference}{_not_told_apart(extra)}"
 
 
@@ -71,6 +71,17 @@ def more_words(ratio: Interval) -> str:
 
 def _not_told_apart(ratio: Interval) -> str:
     return ", which is not told apart" if ratio.low <= 1 <= ratio.high else ""
+
+
+def extra_cell(ratio: Interval) -> str:
+    """``+12.0 % [+9.1, +15.2]``: the same in a table."""
+    estimate, low, high = (_signed(value - 1) for value in (ratio.estimate, ratio.low, ratio.high))
+    return f"{estimate} % [{low}, {high}]"
+
+
+def _signed(share: float) -> str:
+    text = _percent(share)
+    return f"+{text}" if float(text) > 0 else text
 
 
 def _percent(share: float) -> str:
