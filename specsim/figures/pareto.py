@@ -24,7 +24,7 @@ MARKERS = "os^DvPX*"
 """Of another number than the colours, so that 56 scenarios differ in one or the other, and in grey by markers alone."""
 LABELLED = 6
 """Batches named on a line, besides its first."""
-LETTER, HEIGHT, MARKER = 8.5, 12.0, 4.0
+LETTER, HEIGHT, MARKER = 8.5, 15.0, 4.0
 """Of a batch's name the width of a letter and the height, and half of a marker [pixels]."""
 BAND = "#F3DE8A"
 """Of the frontier: pale enough for lines to be read on it, in grey too."""
@@ -115,9 +115,9 @@ def _name_batches(axes: Axes, lines: Sequence[ParetoLine], names: Sequence[str])
                 box = (float(left), float(low), float(left) + width, float(low) + HEIGHT)
                 if not (_covers(box, everything) or any(_meet(box, other) for other in taken)):
                     taken.append(box)
-                    colour = _colour(names.index(line.scenario))
+                    place = axes.transData.inverted().transform((left, low))
                     axes.text(
-                        *axes.transData.inverted().transform((left, low)), text, fontsize=9, color=colour, zorder=4, va="bottom",
+                        *place, text, fontsize=9, color=_colour(names.index(line.scenario)), va="bottom", zorder=4,
                         path_effects=[withStroke(linewidth=2.5, foreground="white")],
                     )  # fmt: skip
                     break

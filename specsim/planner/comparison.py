@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from specsim.costs.extrapolation import Extrapolation
@@ -123,7 +123,7 @@ def simulate_comparison(
     limits = limits_of(compared[0].scenario.plan or Plan(), compared[0].scenario.slo)
     able = [_able(inputs, planned=bool(limits)) for inputs in compared]
     if not any(arms for arms, _ in able):
-        raise InfeasibleError(dict.fromkeys(problem for _, never in able for why in never.values() for problem in why))
+        raise InfeasibleError(_named(compared, [[p for why in never.values() for p in why] for _, never in able]))
     parts = [part for i, inputs in enumerate(compared) for part in _parts(i, inputs, able[i][0], bool(limits))]
     subjects_at_work = len({part.subject for part in parts})
     found: dict[int, Any] = {}
@@ -144,8 +144,18 @@ def simulate_comparison(
         own = [(part, found[at]) for at, part in enumerate(parts) if part.subject == i]
         subjects.append(_subject(compared[i], *able[i], own))
     if limits and not interrupted and not any(subject.meets for subject in subjects):
-        raise InfeasibleError(dict.fromkeys(problem for subject in subjects for problem in subject.missed))
+        left_out = [[*subject.missed, *(p for why in subject.never.values() for p in why)] for subject in subjects]
+        raise InfeasibleError(_named(compared, left_out))
     return Comparison(tuple(subjects), limits, tuple(compared[i].scenario.name for i in sorted(unfinished)))
+
+
+def _named(compared: Sequence[Inputs], problems: Sequence[Sequence[Problem]]) -> list[Problem]:
+    """The problems of each scenario under its name, since several may come from one file; each once."""
+    return [
+        replace(problem, where=inputs.scenario.name)
+        for inputs, own in zip(compared, problems, strict=True)
+        for problem in dict.fromkeys(own)
+    ]
 
 
 def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

@@ -109,7 +109,5 @@ def _unpriced(compared: Sequence[Inputs]) -> Iterator[Problem]:
     without = [inputs for inputs, has in zip(compared, priced, strict=True) if not has]
     for device in dict.fromkeys(device for inputs in without for device in devices_of(inputs)):
         names = ", ".join(one.scenario.name for one in without if device in devices_of(one))
-        remedy = (
-            f"others have a price, and {device} of {names} has none; add --price {device}=DOLLARS, or leave prices out"
-        )
+        remedy = f"others have a price, and {device} ({names}) has none; add --price {device}=2.5 or leave all out"
         yield Problem("--price", "", "", remedy)

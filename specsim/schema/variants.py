@@ -114,9 +114,9 @@ def _renamed(problem: Problem, variant: Variant | None, named: Mapping[str, str]
     names = dict(named)
     if variant:
         paths = (override.partition("=")[0].strip() for override in variant.overrides)
-        names |= {path: f"{OPTION} {variant.name}: {path}" for path in paths}
-    parts = problem.where.split(", ")
-    return replace(problem, where=", ".join(names.get(part.removeprefix("--set "), part) for part in parts))
+        names |= dict.fromkeys(paths, f"{OPTION} {variant.name}")
+    parts = (names.get(part.removeprefix("--set "), part) for part in problem.where.split(", "))
+    return replace(problem, where=", ".join(dict.fromkeys(parts)))
 
 
 def _of_names(found: Iterable[Inputs]) -> Iterator[Problem]:

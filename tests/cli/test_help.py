@@ -13,6 +13,7 @@ COMMANDS = (
     "simulate",
     "sweep",
     "plan",
+    "compare",
     "cost",
     "theory",
     "prove",
