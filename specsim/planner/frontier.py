@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval, unpaired_speedup_interval
-from specsim.analysis.pareto import on_frontier
+from specsim.analysis.pareto import ROUNDING, on_frontier
 from specsim.planner.alike import share_requests
 from specsim.planner.comparison import Comparison, Subject
 from specsim.planner.plan_arms import Arm
@@ -91,7 +91,7 @@ def _ties(i: int, cells: Sequence[Cell]) -> list[int]:
             continue
         pairs = ((own.per_user, cell.per_user), (own.per_gpu, cell.per_gpu))
         paired = are_paired(own, cell)
-        if all(_ratio(*pair, paired=paired).low <= 1 for pair in pairs):
+        if all(_ratio(*pair, paired=paired).low <= 1 + ROUNDING for pair in pairs):
             found.append(other)
     return found
 

@@ -15,7 +15,11 @@ from specsim.report.plan import floor_sentences, wide_sentences
 from specsim.report.ranking import ranking_answer
 from specsim.report.traffic import lengths_words
 from specsim.report.words import from_to, policy_words
+from specsim.schema.load import Inputs
 from specsim.schema.workload import Replay
+
+MOST_STRETCHES = 4
+"""Of the frontier that a sentence names; and so many ties."""
 
 
 def comparison_sentences(comparison: Comparison, cells: Sequence[Cell], ranked: Ranking | None) -> list[str]:
@@ -40,7 +44,9 @@ def frontier_sentence(cells: Sequence[Cell]) -> str:
     if not best:
         return "Outputs have one token, so there are no tokens/s/user, and no frontier."
     stretches = [list(run) for _, run in groupby(best, key=lambda cell: (cell.subject.name, cell.arm.name))]
-    parts = [f"{cell_words(run[0])} {_stretch(run)}" for run in stretches]
+    parts = [f"{cell_words(run[0])} {_stretch(run)}" for run in stretches[:MOST_STRETCHES]]
+    if len(stretches) > MOST_STRETCHES:
+        parts.append(f"{len(stretches) - MOST_STRETCHES} more stretches below")
     return f"Frontier of tokens/s/user and tokens/s/GPU: {'; '.join(parts)}."
 
 
@@ -105,6 +111,12 @@ def _basis(comparison: Comparison, ranked: Ranking | None) -> Iterator[str]:
         yield f"{what}, so GPUs and dollars an hour are left open; give one for all with --rate."
 
 
+def traffic_words(inputs: Inputs) -> str:
+    """``100 tokens in, 256 out, decode only``."""
+    workload = inputs.scenario.workload
+    return f"{lengths_words(workload)}{', decode only' if workload.decode_only else ''}"
+
+
 def unlike_words(found: Unlike) -> str:
     """``seed (1: a; 2: b)``."""
     if len(found.values) == 1:
@@ -115,7 +127,7 @@ def unlike_words(found: Unlike) -> str:
 
 def _unlike(comparison: Comparison) -> Iterator[str]:
     inputs = [subject.inputs for subject in comparison.subjects]
-    found = unlike(inputs, lambda one: lengths_words(one.scenario.workload))
+    found = unlike(inputs, traffic_words)
     named = [unlike_words(each) for each in found if comparison.limits or each.what != "arrivals"]
     if named:
         yield f"Beware, the scenarios are not alike in {'; '.join(named)}."
@@ -168,7 +180,7 @@ def _ties(cells: Sequence[Cell]) -> Iterator[str]:
         if rivals
     ]
     if named:
-        shown, rest = named[:3], len(named) - 3
+        shown, rest = named[:MOST_STRETCHES], len(named) - MOST_STRETCHES
         more = f"; {rest} more are in compare.csv" if rest > 0 else ""
         which = f"{'; '.join(shown)}{more}"
         yield f"Of {len(members)} on the frontier, {len(named)} are not told apart from others: {which}."

@@ -16,14 +16,13 @@ from specsim.figures.style import png_bytes, svg_bytes
 from specsim.planner.comparison import Comparison
 from specsim.planner.frontier import Cell
 from specsim.planner.ranking import Ranking
-from specsim.report.comparison import arm_name, frontier, frontier_sentence
+from specsim.report.comparison import arm_name, frontier, frontier_sentence, traffic_words
 from specsim.report.comparison_tables import cells_frame, frontier_table, offers_table, plans_frame
 from specsim.report.curve_files import plain
 from specsim.report.extrapolation import extrapolation_sentence
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer
 from specsim.report.inputs import provenance_of, resolved_scenario
 from specsim.report.text import as_text
-from specsim.report.traffic import lengths_words
 from specsim.schema.load import Inputs
 
 TITLE_WIDTH = 105
@@ -100,7 +99,7 @@ def _figure(comparison: Comparison, cells: Sequence[Cell]) -> dict[str, Writer]:
     best = frontier(cells)
     if not best:
         return {}
-    traffic = dict.fromkeys(lengths_words(subject.inputs.scenario.workload) for subject in comparison.subjects)
+    traffic = dict.fromkeys(traffic_words(subject.inputs) for subject in comparison.subjects)
     figure = pareto_figure(
         list(_lines(comparison, cells)),
         [(float(cell.per_user.mean()), float(cell.per_gpu.mean())) for cell in best],

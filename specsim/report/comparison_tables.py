@@ -28,7 +28,7 @@ def offers_table(comparison: Comparison, ranked: Ranking) -> Table:
     columns = ["scenario", "policy", "requests/s", "$/Mtoken" if priced else "tokens/s/GPU"]
     columns += ["GPUs"] if ranked.same_demand else []
     columns += ["$/hour"] if priced and ranked.same_demand else []
-    columns += ["cost for a request" if priced else "GPU time", "binds"]
+    columns += ["extra cost" if priced else "extra GPU time", "binds"]
     table = Table(*columns)
     table.columns[0].overflow = "fold"
     for column in table.columns[2:-1]:
@@ -64,6 +64,7 @@ def _offer_row(comparison: Comparison, ranked: Ranking, offer: Offer, *, priced:
 def frontier_table(cells: Sequence[Cell]) -> Table:
     """The members of the overall frontier, from the fastest for users on."""
     table = Table("tokens/s/user", "tokens/s/GPU", "scenario", "policy", "batch", "not told apart from")
+    table.columns[2].overflow = table.columns[5].overflow = "fold"
     for column in (*table.columns[:2], table.columns[4]):
         column.justify = "right"
     rows = [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from specsim.analysis.pareto import on_frontier
 
 # few values, so that coordinates are often equal
-NUMBERS = st.one_of(st.integers(0, 4).map(float), st.floats(0.1, 10), st.just(math.nan))
+NUMBERS = st.one_of(st.integers(0, 4).map(float), st.floats(0.1, 10).map(lambda x: round(x, 6)), st.just(math.nan))
 POINTS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=12)
 
 
@@ -40,3 +40,10 @@ def test_along_a_frontier_the_one_falls_as_the_other_rises():
     order = np.argsort(x[best])
     assert 2 < best.sum() < 200
     assert (np.diff(y[best][order]) < 0).all()
+
+
+def test_what_rounding_makes_better_is_not():
+    x, y = [2.0, 1.0], np.array([3.0, 3.0 * (1 + 1e-12)])
+    assert on_frontier(x, y).tolist() == [True, False]
+    assert on_frontier(x, y * [1, 1 + 1e-6]).tolist() == [True, True]
+    assert on_frontier([2.0, 2.0], y).tolist() == [True, True]
