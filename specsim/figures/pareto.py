@@ -115,9 +115,9 @@ def _name_batches(axes: Axes, lines: Sequence[ParetoLine], names: Sequence[str])
                 box = (float(left), float(low), float(left) + width, float(low) + HEIGHT)
                 if not (_covers(box, everything) or any(_meet(box, other) for other in taken)):
                     taken.append(box)
-                    place = axes.transData.inverted().transform((left, low))
+                    x, y = axes.transData.inverted().transform((left, low))
                     axes.text(
-                        *place, text, fontsize=9, color=_colour(names.index(line.scenario)), va="bottom", zorder=4,
+                        x, y, text, fontsize=9, color=_colour(names.index(line.scenario)), va="bottom", zorder=4,
                         path_effects=[withStroke(linewidth=2.5, foreground="white")],
                     )  # fmt: skip
                     break

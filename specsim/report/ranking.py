@@ -65,8 +65,7 @@ def more_words(ratio: Interval) -> str:
         estimate, low, high = 1 - ratio.estimate, 1 - ratio.high, 1 - ratio.low
     else:
         estimate, low, high = ratio.estimate - 1, ratio.low - 1, ratio.high - 1
-    numbers = [_percent(share) for share in (estimate, low, high)]
-    return f"{numbers[0]} % [{numbers[1]}, {numbers[2]}] {'less' if ratio.high < 1 else 'more'}"
+    return f"{_interval((estimate, low, high), '')} {'less' if ratio.high < 1 else 'more'}"
 
 
 def _not_told_apart(ratio: Interval) -> str:
@@ -75,18 +74,15 @@ def _not_told_apart(ratio: Interval) -> str:
 
 def extra_cell(ratio: Interval) -> str:
     """``+12.0 % [+9.1, +15.2]``: the same in a table."""
-    estimate, low, high = (_signed(value - 1) for value in (ratio.estimate, ratio.low, ratio.high))
+    return _interval((ratio.estimate - 1, ratio.low - 1, ratio.high - 1), "+")
+
+
+def _interval(shares: tuple[float, float, float], sign: str) -> str:
+    """Percentages, with a digit after the point unless they are large; no sign before a 0."""
+    digits = 0 if max(map(abs, shares)) >= 1 else 1
+    texts = [f"{100 * share:{sign}.{digits}f}" for share in shares]
+    estimate, low, high = (f"{0:.{digits}f}" if float(text) == 0 else text for text in texts)
     return f"{estimate} % [{low}, {high}]"
-
-
-def _signed(share: float) -> str:
-    text = _percent(share)
-    return f"+{text}" if float(text) > 0 else text
-
-
-def _percent(share: float) -> str:
-    text = f"{100 * share:.1f}"
-    return "0.0" if float(text) == 0 else text
 
 
 def is_best(ranked: Ranking | None, subject: Subject, result: ArmResult) -> bool:
