@@ -5,6 +5,7 @@ Knows nothing of how the points came about.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -22,6 +23,8 @@ from specsim.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, S
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, INK)
 MARKERS = "os^DvPX*"
 """Of another number than the colours, so that 56 scenarios differ in one or the other, and in grey by markers alone."""
+Style = Literal["-", "--", "-.", ":"]
+OTHERS: tuple[Style, ...] = ("-.", ":")
 LABELLED = 6
 """Batches named on a line, besides its first."""
 LETTER, HEIGHT, MARKER = 8.5, 15.0, 4.0
@@ -69,8 +72,8 @@ def pareto_figure(
         )
         figure.text(0.02, 0.895, subtitle, fontsize=11, color=GREY, va="center")
         axes.plot(*np.array(frontier).T, color=BAND, linewidth=13, solid_capstyle="round", zorder=1)
-        for line in lines:
-            _draw(axes, line, names.index(line.scenario))
+        for line, style in zip(lines, _styles(lines), strict=True):
+            _draw(axes, line, names.index(line.scenario), style)
         axes.set_xlim(0, 1.06 * max(float(np.nanmax(line.per_user)) for line in lines))
         axes.set_ylim(0, 1.06 * max(float(np.nanmax(line.per_gpu)) for line in lines))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
@@ -81,11 +84,11 @@ def pareto_figure(
         return figure
 
 
-def _draw(axes: Axes, line: ParetoLine, place: int) -> None:
+def _draw(axes: Axes, line: ParetoLine, place: int, style: Style) -> None:
     colour, thick = _colour(place), line.featured or not line.arm
     axes.plot(
         line.per_user, line.per_gpu, color=colour, marker=_marker(place), markersize=6.5 if thick else 4.5,
-        linewidth=2.2 if thick else 1.2, linestyle=_style(line), markerfacecolor=colour if line.arm else "white",
+        linewidth=2.2 if thick else 1.2, linestyle=style, markerfacecolor=colour if line.arm else "white",
         zorder=3 if thick else 2,
     )  # fmt: skip
 
@@ -98,8 +101,14 @@ def _marker(place: int) -> str:
     return MARKERS[place % len(MARKERS)]
 
 
-def _style(line: ParetoLine) -> Literal["-", "--"]:
-    return "-" if line.arm else "--"
+def _styles(lines: Sequence[ParetoLine]) -> list[Style]:
+    """Dashed without speculation; with it, of each scenario the first solid and the others in turn as OTHERS says."""
+    found, seen = list[Style](), Counter[str]()
+    for line in lines:
+        number = seen[line.scenario]
+        seen[line.scenario] += bool(line.arm)
+        found.append("--" if not line.arm else "-" if number == 0 else OTHERS[(number - 1) % len(OTHERS)])
+    return found
 
 
 def _name_batches(axes: Axes, lines: Sequence[ParetoLine], names: Sequence[str]) -> None:
@@ -145,11 +154,11 @@ def _legend(axes: Axes, lines: Sequence[ParetoLine], names: Sequence[str]) -> No
     handles = [
         Line2D(
             [], [], color=_colour(names.index(line.scenario)), marker=_marker(names.index(line.scenario)),
-            linestyle=_style(line), linewidth=2,
+            linestyle=style, linewidth=2,
             markerfacecolor=_colour(names.index(line.scenario)) if line.arm else "white",
             label=f"{line.scenario}\n{line.arm or 'without speculation'}",
         )
-        for line in lines
+        for line, style in zip(lines, _styles(lines), strict=True)
     ]  # fmt: skip
     handles.append(Line2D([], [], color=BAND, linewidth=13, label="frontier over all"))
     axes.legend(

@@ -38,15 +38,15 @@ def comparison_sentences(comparison: Comparison, cells: Sequence[Cell], ranked: 
     ]
 
 
-def frontier_sentence(cells: Sequence[Cell]) -> str:
-    """Who has the most tokens/s/GPU at which tokens/s/user, from the fastest for users on."""
+def frontier_sentence(cells: Sequence[Cell], most: int = MOST_STRETCHES) -> str:
+    """Who has the most tokens/s/GPU at which tokens/s/user, the fastest for users first; so many stretches at most."""
     best = frontier(cells)
     if not best:
         return "Outputs have one token, so there are no tokens/s/user, and no frontier."
     stretches = [list(run) for _, run in groupby(best, key=lambda cell: (cell.subject.name, cell.arm.name))]
-    parts = [f"{cell_words(run[0])} {_stretch(run)}" for run in stretches[:MOST_STRETCHES]]
-    if len(stretches) > MOST_STRETCHES:
-        parts.append(f"{len(stretches) - MOST_STRETCHES} more stretches below")
+    parts = [f"{cell_words(run[0])} {_stretch(run)}" for run in stretches[:most]]
+    if len(stretches) > most:
+        parts.append(f"and {len(stretches) - most} more")
     return f"Frontier of tokens/s/user and tokens/s/GPU: {'; '.join(parts)}."
 
 

@@ -103,10 +103,16 @@ def _figure(comparison: Comparison, cells: Sequence[Cell]) -> dict[str, Writer]:
     figure = pareto_figure(
         list(_lines(comparison, cells)),
         [(float(cell.per_user.mean()), float(cell.per_gpu.mean())) for cell in best],
-        title=textwrap.wrap(plain(frontier_sentence(cells)), TITLE_WIDTH, max_lines=2, placeholder=" …"),
+        title=_title(cells),
         subtitle=plain("; ".join(traffic)),
     )
     return {"pareto.png": bytes_writer(png_bytes(figure)), "pareto.svg": bytes_writer(svg_bytes(figure))}
+
+
+def _title(cells: Sequence[Cell]) -> list[str]:
+    """As much of the frontier as two lines hold."""
+    fitting = (textwrap.wrap(plain(frontier_sentence(cells, most)), TITLE_WIDTH) for most in range(4, 0, -1))
+    return next((lines for lines in fitting if len(lines) <= 2), ["Frontier of tokens/s/user and tokens/s/GPU"])
 
 
 def _lines(comparison: Comparison, cells: Sequence[Cell]) -> Iterator[ParetoLine]:

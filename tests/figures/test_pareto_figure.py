@@ -19,10 +19,11 @@ def line(name, arm, factor, *, featured=False):
 LINES = [
     line("a", "", 0.6),
     line("a", "3 draft tokens", 1.0, featured=True),
+    line("a", "5 draft tokens", 0.9),
     line("b", "", 0.61, featured=True),
     line("a very long name of a scenario", "up to 5 draft tokens", 1.02, featured=True),
 ]
-FRONTIER = list(zip(LINES[3].per_user, LINES[3].per_gpu, strict=True))
+FRONTIER = list(zip(LINES[4].per_user, LINES[4].per_gpu, strict=True))
 
 
 def draw():
@@ -43,10 +44,10 @@ def test_lines_are_the_points_and_the_band_the_frontier(figure):
     for found, expected in zip(drawn, LINES, strict=True):
         np.testing.assert_array_equal(found.get_xdata(), expected.per_user)
         np.testing.assert_array_equal(found.get_ydata(), expected.per_gpu)
-        assert found.get_linestyle() == ("-" if expected.arm else "--")
+    assert [found.get_linestyle() for found in drawn] == ["--", "-", "-.", "--", "-"]
     colours = [found.get_color() for found in drawn]
     markers = [found.get_marker() for found in drawn]
-    assert (colours[0], markers[0]) == (colours[1], markers[1])
+    assert (colours[0], markers[0]) == (colours[1], markers[1]) == (colours[2], markers[2])
     assert len({*colours}) == len({*markers}) == 3
 
 
