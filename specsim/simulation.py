@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -76,6 +77,7 @@ class Simulation:
         # made when first asked for: a run without speculation never needs the drafter's, nor room for it
         self.step_cost = cache(self._make_step_cost)
         self.memory = cache(self._make_memory_plan)
+        self._pool_tokens = cache(self._make_pool_tokens)
         self._whole_shapes = cache(self._make_whole_shapes)
 
     def run(
@@ -160,7 +162,7 @@ class Simulation:
             rule=self.sources.rule,
             seed=scenario.seed,
             replication=replication,
-            pool_tokens=memory.room(shape.max_nodes),
+            pool_tokens=self._pool_tokens(speculating, shape.max_nodes),
             block_size=engine.block_size or BLOCK_SIZE,
             admission=engine.admission or "context",
             prefix_caching=scenario.deployment.prefix_caching,
@@ -237,14 +239,15 @@ class Simulation:
     def _make_step_cost(self, speculating: bool) -> StepCost:
         ideal, engine = self.inputs.scenario.deployment.ideal, self.inputs.engine
         device, factor, drafter = engine.on(self.inputs.device), engine.verify_attention_factor or 1.0, None
-        if speculating and self.drafter:
-            drafter = PassCost(self.drafter, device, ideal=ideal, products=self.products)
+        stated = self.inputs.scenario.speculation.drafter
+        lookup = stated if isinstance(stated, NgramLookup) else None
+        if speculating and self.drafter and not isinstance(stated, NgramLookup):
+            slower = stated.time_factor or 1.0
+            drafter = PassCost(self.drafter, device, ideal=ideal, products=self.products, time_factor=slower)
         verify_factor = 1.0 if ideal else factor
         target = PassCost(self.target, device, ideal=ideal, products=self.products, verify_factor=verify_factor)
         if ideal:
             return StepCost(target, drafter, None)
-        stated = self.inputs.scenario.speculation.drafter
-        lookup = stated if isinstance(stated, NgramLookup) else None
         return StepCost(target, drafter, engine, pass_kind(stated), lookup)
 
     def _make_memory_plan(self, speculating: bool) -> MemoryPlan:
@@ -255,6 +258,11 @@ class Simulation:
             self.drafter if speculating else None,
             where=str(self.inputs.files["scenario"]),
         )
+
+    def _make_pool_tokens(self, speculating: bool, num_nodes: int) -> Callable[[int], int]:
+        """Tokens of a sequence → those that it takes from the pool; found once for all runs where layers are uneven."""
+        room = self.memory(speculating).room(num_nodes)
+        return room if room is int else cache(room)
 
     def _limits(self, speculating: bool) -> tuple[int, int]:
         """The most requests and tokens in a step."""

@@ -17,10 +17,12 @@ from specsim.cli import (
     decide,
     doctor,
     listing,
+    maps,
     plan,
     prove,
     quantiles,
     schema,
+    sensitivity,
     simulate,
     sweep,
     theory,
@@ -62,10 +64,12 @@ def options(
 
 app.command()(curve.curve)
 app.command()(decide.decide)
+app.command("map")(maps.map_speedups)
 app.command()(simulate.simulate)
 app.command()(sweep.sweep)
 app.command()(plan.plan)
 app.command()(compare.compare)
+app.command()(sensitivity.sensitivity)
 app.command()(cost.cost)
 app.command()(theory.theory)
 app.command()(validate.validate)

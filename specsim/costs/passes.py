@@ -20,6 +20,7 @@ from specsim.costs.operator_tables import ProductTime
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.row_table import RowTable
 from specsim.costs.shapes import ForwardShape
+from specsim.costs.slowed import slowed
 from specsim.costs.use import PassUse
 from specsim.forward import Pass
 from specsim.schema.hardware import Device
@@ -49,6 +50,7 @@ class PassCost:
         ideal: drop efficiencies, launches and every traffic but weights.
         products: what times matrix products; the roofline by default.
         verify_factor: how much longer a cache takes to read when several tokens are verified.
+        time_factor: how many times as long all of a pass takes as its operators' times say.
 
     Attributes:
         num_layers: of the shape.
@@ -64,6 +66,7 @@ class PassCost:
         ideal: bool,
         products: ProductTime | None = None,
         verify_factor: float = 1.0,
+        time_factor: float = 1.0,
     ) -> None:
         rates = device_rates(device, ideal=ideal)
         timed = products or partial(linear_time, rates=rates)
@@ -75,6 +78,7 @@ class PassCost:
             RowTable(partial(timed, shape.fusion)),
             RowTable(partial(_correction_seconds, shape, rates, timed)),
         )
+        self._time_factor = time_factor
         self._attention = AttentionCost(shape.operators.attentions, shape.operators.states, rates, verify_factor)
 
     def price(self, work: Pass) -> PassTime:
@@ -87,7 +91,8 @@ class PassCost:
         by_tokens, by_logit_rows, by_fused_tokens, by_corrected_rows = (
             table.up_to(most_rows) for table in self._tables
         )
-        return PassForm(by_tokens, by_logit_rows, by_fused_tokens, by_corrected_rows, self._attention.form)
+        form = PassForm(by_tokens, by_logit_rows, by_fused_tokens, by_corrected_rows, self._attention.form)
+        return slowed(form, self._time_factor)
 
 
 def _token_seconds(

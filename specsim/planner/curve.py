@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from specsim.analysis.crossings import Crossings, find_crossings
+from specsim.analysis.crossings import Crossings
 from specsim.analysis.intervals import mean_interval, paired_speedup_interval
 from specsim.costs.extrapolation import Extrapolation
 from specsim.fleets import simulation_of
 from specsim.forward import farthest
+from specsim.planner.curve_runs import CLEARLY_BELOW, Runs, crossings_of, run_curve
 from specsim.planner.expected import LENGTH_SAMPLE, decode_step, free_verify_batch, mean_context
-from specsim.planner.notes import beyond_positions, held_acceptance
-from specsim.planner.points import Point, PointRuns, Progress, num_requests, run_all
-from specsim.schema.acceptance import StatedAcceptance
+from specsim.planner.notes import input_notes
+from specsim.planner.points import Point, Progress, num_requests
 from specsim.schema.load import Inputs
 from specsim.simulation import Simulation
 
 Floats = NDArray[np.float64]
 NUM_CLOSED_FORM_BATCHES = 80
-CLEARLY_BELOW = 0.98  # a mean running batch under this share of the batch in flight is called a limit
-GRID_SHARE = 0.85  # of the work; the rest refines the crossings
-REFINEMENTS = 3  # rounds at most; each lands several times nearer
-NEAR = 0.02  # a crossing counts as simulated when a batch lies within this fraction of it
 
 
 @dataclass(frozen=True)
@@ -96,49 +92,11 @@ def simulate_curve(inputs: Inputs, *, jobs: int | None = None, progress: Progres
     for point in points:
         for replication in range(curve.replications):
             simulation.lengths_checked(num_requests(inputs, point.batch), point.num_draft_tokens, replication)
-    processes = jobs or os.cpu_count() or 1
-    runs: dict[Point, PointRuns] = {}
-    interrupted = False
-    try:  # points are taken in one by one, as they finish
-        runs.update(run_all(inputs, points, processes, lambda share: progress(GRID_SHARE * share)))
-        for _ in range(REFINEMENTS):
-            near = _points_at_crossings(draft_lengths, runs)
-            runs.update(
-                run_all(inputs, near, processes, lambda share: progress((1 - GRID_SHARE) / REFINEMENTS * share))
-            )
-    except KeyboardInterrupt:
-        interrupted, runs = True, _compared(runs)
-        if not any(point.num_draft_tokens for point in runs):
-            raise
-    missing = tuple(point for point in points if point not in runs)
-    return replace(_result(simulation, runs, missing), interrupted=interrupted)
+    found = run_curve(inputs, points, draft_lengths, jobs or os.cpu_count() or 1, progress)
+    return replace(_result(simulation, found.runs, found.missing), interrupted=found.interrupted)
 
 
-def _compared(runs: dict[Point, PointRuns]) -> dict[Point, PointRuns]:
-    """The points that have one without speculation beside them."""
-    return {point: found for point, found in runs.items() if Point(point.batch, 0) in runs}
-
-
-def _points_at_crossings(draft_lengths: Iterable[int], runs: dict[Point, PointRuns]) -> list[Point]:
-    """The points, not run yet, right where a crossing is established but no batch near it has been simulated.
-
-    A crossing that lies on a simulated batch owes next to nothing to the straight line between neighbours.
-    """
-    missing: dict[Point, None] = {}
-    for k in draft_lengths:
-        simulated = np.array([point.batch for point in runs if point.num_draft_tokens == k])
-        for crossing in _crossings(k, runs).crossings:
-            if crossing.established and np.abs(simulated / crossing.batch - 1).min() > NEAR:
-                missing |= dict.fromkeys((Point(round(crossing.batch), 0), Point(round(crossing.batch), k)))
-    return [point for point in missing if point not in runs]
-
-
-def _crossings(k: int, runs: dict[Point, PointRuns]) -> Crossings:
-    batches = sorted(point.batch for point in runs if point.num_draft_tokens == k)
-    return find_crossings(batches, np.stack([_speedups(runs, Point(batch, k)) for batch in batches], axis=1))
-
-
-def _result(simulation: Simulation, runs: dict[Point, PointRuns], missing: tuple[Point, ...]) -> CurveResult:
+def _result(simulation: Simulation, runs: Runs, missing: tuple[Point, ...]) -> CurveResult:
     scenario = simulation.inputs.scenario
     context = mean_context(simulation)
     points = pd.DataFrame([_row(simulation, runs, point, context) for point in sorted(runs)])
@@ -148,9 +106,9 @@ def _result(simulation: Simulation, runs: dict[Point, PointRuns], missing: tuple
         batches=scenario.curve.batches,
         points=points.assign(closed_form_speedup=points["closed_form_speedup"].where(points["batch"] <= largest)),
         closed_form=closed_form[closed_form["batch"] <= largest],
-        crossings={} if missing else {k: _crossings(k, runs) for k in scenario.compared_draft_lengths},
+        crossings={} if missing else {k: crossings_of(k, runs) for k in scenario.compared_draft_lengths},
         free_batch=_free_batches(simulation),
-        notes=tuple(_notes(simulation)),
+        notes=tuple(input_notes(simulation)),
         extrapolation=simulation.extrapolation(farthest(run.reach for run in runs.values())),
         missing=missing,
         in_transit=scenario.fleet is not None and scenario.fleet.disaggregation is not None,
@@ -187,27 +145,6 @@ def _largest_closed_form_batch(simulation: Simulation, points: pd.DataFrame) -> 
     return math.inf if limit is None else limit
 
 
-def _notes(simulation: Simulation) -> Iterator[str]:
-    """What the inputs leave open, in sentences."""
-    inputs = simulation.inputs
-    acceptance = inputs.scenario.speculation.acceptance
-    yield from held_acceptance(inputs.scenario.speculation, max(inputs.scenario.compared_draft_lengths))
-    tree = inputs.scenario.speculation.tree
-    if tree and tree.width > 1 and isinstance(acceptance, StatedAcceptance):
-        yield (
-            "The acceptance stated is that of a first candidate; what its siblings add follows from made-up "
-            f"distributions (concentration {acceptance.concentration:g}), and real models may gain more or less."
-        )
-    stages = inputs.scenario.deployment.pipeline_parallel
-    if stages > 1:
-        yield (
-            f"One batch passes through the {stages} pipeline stages at a time; engines overlap up to {stages}, so "
-            "throughputs are lower bounds."
-        )
-    lengths = simulation.lengths(LENGTH_SAMPLE, replication=0)
-    yield from beyond_positions(inputs, int((lengths.prompt + lengths.output).max()))
-
-
 def _running_limit(points: pd.DataFrame) -> float | None:
     capped = points.loc[points["mean_running_batch"] < CLEARLY_BELOW * points["batch"], "mean_running_batch"]
     return None if capped.empty else float(capped.max())
@@ -231,12 +168,7 @@ def _expected(simulation: Simulation, batch: int, num_draft_tokens: int, context
     return drafted.tokens_per_s / plain.tokens_per_s
 
 
-def _speedups(runs: dict[Point, PointRuns], point: Point) -> Floats:
-    """Paired ratios of output tokens/s at equal concurrency [replications]."""
-    return runs[point].tokens_per_s / runs[Point(point.batch, 0)].tokens_per_s
-
-
-def _row(simulation: Simulation, runs: dict[Point, PointRuns], point: Point, context: int) -> dict[str, float]:
+def _row(simulation: Simulation, runs: Runs, point: Point, context: int) -> dict[str, float]:
     run, baseline = runs[point], runs[Point(point.batch, 0)]
     throughput = mean_interval(run.tokens_per_s)
     speedup = paired_speedup_interval(run.tokens_per_s, baseline.tokens_per_s)

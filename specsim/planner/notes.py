@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from specsim.planner.expected import LENGTH_SAMPLE
+from specsim.schema.acceptance import StatedAcceptance
 from specsim.schema.load import Inputs
 from specsim.schema.speculation import Speculation
+from specsim.simulation import Simulation
 
 
 def held_acceptance(speculation: Speculation, longest_draft: int) -> Iterator[str]:
@@ -28,3 +31,24 @@ def beyond_positions(inputs: Inputs, longest: int) -> Iterator[str]:
             f"The drafter takes {positions} positions, and requests are up to {longest} tokens long: what it drafts "
             "beyond is not covered by the acceptance stated."
         )
+
+
+def input_notes(simulation: Simulation) -> Iterator[str]:
+    """What the inputs of compared draft lengths leave open."""
+    inputs = simulation.inputs
+    acceptance = inputs.scenario.speculation.acceptance
+    yield from held_acceptance(inputs.scenario.speculation, max(inputs.scenario.compared_draft_lengths))
+    tree = inputs.scenario.speculation.tree
+    if tree and tree.width > 1 and isinstance(acceptance, StatedAcceptance):
+        yield (
+            "The acceptance stated is that of a first candidate; what its siblings add follows from made-up "
+            f"distributions (concentration {acceptance.concentration:g}), and real models may gain more or less."
+        )
+    stages = inputs.scenario.deployment.pipeline_parallel
+    if stages > 1:
+        yield (
+            f"One batch passes through the {stages} pipeline stages at a time; engines overlap up to {stages}, so "
+            "throughputs are lower bounds."
+        )
+    lengths = simulation.lengths(LENGTH_SAMPLE, replication=0)
+    yield from beyond_positions(inputs, int((lengths.prompt + lengths.output).max()))

@@ -61,19 +61,27 @@ def featured_draft_length(scenario: Scenario, result: CurveResult) -> int:
 def headline(scenario: Scenario, result: CurveResult) -> str:
     """The answer in a clause, without a full stop."""
     k = featured_draft_length(scenario, result)
-    found, speedups, who = result.crossings[k], _speedups(result, k), _who(scenario, k)
-    batches = from_to(speedups.index.min(), speedups.index.max())
+    speedups = _speedups(result, k)
+    return f"{_who(scenario, k)} {pays(result.crossings[k], from_to(speedups.index.min(), speedups.index.max()))}"
+
+
+def pays(found: Crossings, batches: str) -> str:
+    """Where speculation pays, as what stands after "speculation".
+
+    Args:
+        found: what a curve says.
+        batches: that were simulated, in words.
+    """
     if found.verdict == "always pays":
-        return f"{who} pays at every batch simulated, {batches}"
+        return f"pays at every batch simulated, {batches}"
     if found.verdict == "never pays":
-        return f"{who} pays at no batch simulated, {batches}"
+        return f"pays at no batch simulated, {batches}"
     established = [crossing for crossing in found.crossings if crossing.established]
     if not established:
-        return f"{who} {_undecided(found, batches)}"
+        return _undecided(found, batches)
     if len(established) == 1 and established[0].stops_paying:
-        return f"{who} pays up to batch {established[0]}"
-    changes = [f"{'stops' if c.stops_paying else 'starts'} paying at batch {c}" for c in established]
-    return f"{who} {', '.join(changes)}"
+        return f"pays up to batch {established[0]}"
+    return ", ".join(f"{'stops' if c.stops_paying else 'starts'} paying at batch {c}" for c in established)
 
 
 def _who(scenario: Scenario, k: int) -> str:
@@ -133,11 +141,18 @@ def _free(batch: int | None) -> str:
 
 def _best(scenario: Scenario, result: CurveResult) -> str:
     """The best draft length by batch, runs of equal ones together."""
-    best = result.best_draft_lengths()
+    return f"Best number of {drafted(scenario)} by batch: {by_batch(result.best_draft_lengths())}."
+
+
+def drafted(scenario: Scenario) -> str:
+    """What a draft length counts."""
+    return "levels of the tree" if scenario.speculation.tree else "draft tokens"
+
+
+def by_batch(best: pd.Series[int]) -> str:
+    """``5 from 1 to 16; 3 at 32; none at 64``: batch → draft length, runs of equal ones together."""
     runs = [(k, [batch for batch, _ in run]) for k, run in groupby(best.items(), key=lambda item: item[1])]
-    parts = [f"{k or 'none'} {_range(batches)}" for k, batches in runs]
-    what = "levels of the tree" if scenario.speculation.tree else "draft tokens"
-    return f"Best number of {what} by batch: {'; '.join(parts)}."
+    return "; ".join(f"{k or 'none'} {_range(batches)}" for k, batches in runs)
 
 
 def _range(batches: list[object]) -> str:

@@ -68,15 +68,20 @@ def plain(text: str) -> str:
 
 def subtitle(inputs: Inputs) -> str:
     """What was simulated, in a line, from the resolved scenario."""
+    workload = inputs.scenario.workload
+    decode_only = ", decode only" if workload.decode_only else ""
+    return f"{deployment_words(inputs)}; {lengths_words(workload)}{decode_only}"
+
+
+def deployment_words(inputs: Inputs) -> str:
+    """Models and devices in a line."""
     scenario = inputs.scenario
-    deployment, speculation, workload = scenario.deployment, scenario.speculation, scenario.workload
+    deployment = scenario.deployment
     devices = f"{deployment.num_devices} × {inputs.device.name}" if deployment.num_devices > 1 else inputs.device.name
-    models = f"{_name(deployment.target)} with {_drafter(speculation.drafter)}"
+    models = f"{_name(deployment.target)} with {_drafter(scenario.speculation.drafter)}"
     how = ", ideal" if deployment.ideal else ""
     fleet = f", {fleet_words(scenario.fleet)}" if scenario.fleet else ""
-    return (
-        f"{models} on {devices}{how}{fleet}; {lengths_words(workload)}{', decode only' if workload.decode_only else ''}"
-    )
+    return f"{models} on {devices}{how}{fleet}"
 
 
 def _name(reference: str) -> str:

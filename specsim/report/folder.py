@@ -22,7 +22,8 @@ RESULTS = (
     "memory.csv", "operators.csv", "operators.md", "operators.png", "pareto.png", "pareto.svg", "plan.csv", "plan.json",
     "plan.png", "plan.svg", "plans.csv", "provenance.json", "replicas.csv",
     "requests-[0-9]*.csv", "requests-[0-9]*.parquet", "rounds-[0-9]*.csv", "rounds-[0-9]*.parquet", "scenario.yaml",
-    "scenario-*.yaml", "schedule.csv", "sglang.txt", "tensorrt-llm.yaml", "vllm.txt",
+    "scenario-*.yaml", "schedule.csv", "sensitivity.csv", "sensitivity.png", "sensitivity.svg", "sglang.txt",
+    "tensorrt-llm.yaml", "vllm.txt", "breakeven.csv", "map.csv", "map.png", "map.svg",
     "runs.csv", "runs.parquet", "steps-[0-9]*.csv", "steps-[0-9]*.parquet", "summary.csv", "summary.json",
     "summary.parquet", "sweep.png", "sweep.svg",
 )  # fmt: skip

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from specsim.errors import Problem
+from specsim.errors import InputError, Problem
 
 Number = TypeVar("Number", int, float)
 
@@ -38,4 +38,24 @@ def read_list(
             problems.append(Problem(option, "", repr(entry.strip()), f"{remedy}, several by commas"))
         else:
             found.append(value)
+    return found
+
+
+def read_counts(texts: Mapping[str, str | None]) -> dict[str, list[int] | None]:
+    """Whole numbers of several options.
+
+    Args:
+        texts: option → what was given; None where it was not.
+
+    Raises:
+        InputError: listing every entry of any that is no whole number above 0.
+    """
+    problems: list[Problem] = []
+    remedy = "must be a whole number above 0"
+    found = {
+        option: None if text is None else read_list(text, int, lambda value: value > 0, option, remedy, problems)
+        for option, text in texts.items()
+    }
+    if problems:
+        raise InputError(problems)
     return found

@@ -26,6 +26,7 @@ def within(scenario: Scenario) -> list[Problem]:
         *speculation_checks.contradictions(scenario.speculation),
         *_draft_lengths(scenario),
         *plans(scenario),
+        *maps(scenario),
     ]
 
 
@@ -123,15 +124,24 @@ def _draft_lengths(scenario: Scenario) -> Iterator[Problem]:
             yield _problem("curve.num_draft_tokens", list(compared), remedy)
 
 
+def maps(scenario: Scenario) -> Iterator[Problem]:
+    """A map compares draft lengths that the scenario can have."""
+    if scenario.map is not None:
+        yield from _as_long_as_drafts_are(scenario, "map.num_draft_tokens", scenario.map.num_draft_tokens)
+
+
+def _as_long_as_drafts_are(scenario: Scenario, path: str, compared: tuple[int, ...] | None) -> Iterator[Problem]:
+    for most, why, _ in scenario.speculation.draft_limits:
+        if max(compared or (), default=0) > most:
+            remedy = f"{why}; write lengths up to {most}, or leave it out to compare those of the curve"
+            yield _problem(path, list(compared or ()), remedy)
+
+
 def plans(scenario: Scenario) -> Iterator[Problem]:
     """A plan compares policies and draft lengths that the scenario can have."""
     if scenario.plan is None:
         return
-    compared = scenario.plan.num_draft_tokens or ()
-    for most, why, _ in scenario.speculation.draft_limits:
-        if max(compared, default=0) > most:
-            remedy = f"{why}; write lengths up to {most}, or leave it out to compare those of the curve"
-            yield _problem("plan.num_draft_tokens", list(compared), remedy)
+    yield from _as_long_as_drafts_are(scenario, "plan.num_draft_tokens", scenario.plan.num_draft_tokens)
     own = scenario.speculation
     for number, kind in enumerate(scenario.plan.policies):
         policy = planned_policy(kind, own.policy.num_draft_tokens or 1)

@@ -95,8 +95,7 @@ def with_options(inputs: Inputs, options: Mapping[str, Any], *, limited: bool = 
     try:
         plan = Plan.model_validate(stated | given)
     except ValidationError as error:
-        found = problems.from_validation(error, Plan)
-        raise InputError(_of_option(problem) for problem in found) from None
+        raise InputError(problems.of_options(problems.from_validation(error, Plan), OPTIONS, "plan")) from None
     planned = scenario.model_copy(update={"plan": plan})
     wrong = [replace(problem, where=str(inputs.files["scenario"])) for problem in checks.plans(planned)]
     if limited and not limits_of(plan, scenario.slo):
@@ -105,10 +104,3 @@ def with_options(inputs: Inputs, options: Mapping[str, Any], *, limited: bool = 
     if wrong:
         raise InputError(wrong)
     return replace(inputs, scenario=planned)
-
-
-def _of_option(problem: Problem) -> Problem:
-    """A problem with a field of the plan, as one with the option that states it."""
-    field = problem.path.partition(".")[0].partition("[")[0]
-    option = OPTIONS.get(field, "plan")
-    return replace(problem, where=option, path=problem.path.removeprefix(field).lstrip("."))

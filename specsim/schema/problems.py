@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import json
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
@@ -50,6 +51,22 @@ def from_validation(error: ValidationError, model: type[BaseModel]) -> list[Prob
     details = error.errors(include_url=False)
     locations = [detail["loc"] for detail in details]
     return [_problem(detail, model) for detail in details if not _follows_from_another(detail, locations)]
+
+
+def of_options(found: Iterable[Problem], options: Mapping[str, str], otherwise: str) -> list[Problem]:
+    """Problems with fields, as ones with the options of a command that state them.
+
+    Args:
+        found: with paths inside the model.
+        options: field → its option.
+        otherwise: where a problem is that is with none of these.
+    """
+    renamed = []
+    for problem in found:
+        field = problem.path.partition(".")[0].partition("[")[0]
+        inside = problem.path.removeprefix(field).lstrip(".")
+        renamed.append(replace(problem, where=options.get(field, otherwise), path=inside))
+    return renamed
 
 
 def _follows_from_another(detail: Any, locations: list[tuple[Any, ...]]) -> bool:

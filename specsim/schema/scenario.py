@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from specsim.schema.base import AscendingBatches, AscendingDraftLengths, Bandwidth, Bytes, Count, Flag, Input
 from specsim.schema.fleet import Fleet
+from specsim.schema.maps import Map
 from specsim.schema.plan import Plan
 from specsim.schema.quantisation import Matrices, WeightFormat
 from specsim.schema.speculation import Speculation
@@ -112,6 +113,8 @@ class Scenario(Input):
     run: Run = Run()
     plan: Plan | None = None
     """Settings of `specsim plan`, whose options can state them too."""
+    map: Map | None = None
+    """Settings of `specsim map`, likewise."""
     seed: Annotated[int, Field(ge=0, strict=True)]
     """Same seed, same bytes."""
 

@@ -22,6 +22,9 @@ class _Loaded(Input):
     """Format of its matrices; by default what its config.json states, else bf16."""
     tensor_parallel: Count | None = None
     """Devices that share it (vLLM's draft_tensor_parallel_size); by default as many as share the target."""
+    time_factor: Annotated[Number, Field(gt=0, le=100)] | None = None
+    """How many times as long its passes take on the device as the cost model says, where that was measured. Left out:
+    as long."""
 
 
 class DraftModel(_Loaded):

@@ -66,7 +66,17 @@ def test_results_are_not_overwritten_unasked(command, job, tmp_path, monkeypatch
     assert (tmp_path / "curve.csv").read_text() == "mine"
 
 
-def test_a_verifier_that_is_lossless(command):
+@pytest.fixture
+def few_checks(monkeypatch):
+    """The first of the proof's checks; tests/verification/test_losslessness.py runs all."""
+    from specsim.verification import proof
+
+    monkeypatch.setattr(proof, "JOBS", proof.JOBS[:2])
+    monkeypatch.setattr(proof, "tree_checks", lambda seed, quick: ())
+    return proof
+
+
+def test_a_verifier_that_is_lossless(command, few_checks):
     code, out, _ = command("prove", "--quick")
     assert code == 0
     assert re.match(
@@ -75,13 +85,12 @@ def test_a_verifier_that_is_lossless(command):
     assert "WRONG" not in out
 
 
-def test_a_verifier_that_is_not(command, monkeypatch):
-    from specsim.verification import proof
+def test_a_verifier_that_is_not(command, few_checks, monkeypatch):
     from specsim.verification.mutants.residuals import absolute_difference
     from specsim.verification.trials import EXACT
 
-    job = proof.trial_job("verify_chain", absolute_difference, "token", EXACT, "pass")
-    monkeypatch.setattr(proof, "JOBS", (job, *proof.JOBS[:2]))
+    job = few_checks.trial_job("verify_chain", absolute_difference, "token", EXACT, "pass")
+    monkeypatch.setattr(few_checks, "JOBS", (job, *few_checks.JOBS))
     code, out, _ = command("prove", "--quick")
     assert code == 1
     assert out.startswith("NOT proved: ")

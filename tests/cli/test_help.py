@@ -10,10 +10,12 @@ import specsim
 COMMANDS = (
     "curve",
     "decide",
+    "map",
     "simulate",
     "sweep",
     "plan",
     "compare",
+    "sensitivity",
     "cost",
     "theory",
     "prove",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from specsim.planner.curve import NEAR
+from specsim.planner.curve_runs import NEAR
 from specsim.planner.points import Point, num_requests, run_point
 
 GRID = [8, 64, 512]

@@ -76,6 +76,7 @@ BY_PREFIX = (
 )
 APART = "fleet={disaggregation: {prefill: 1, decode: 2, kv_transfer: {bandwidth: 10 GB/s}}}"
 TWO = ("deployment.num_devices=2", "deployment.tensor_parallel=2")
+SLOWER = ("speculation.drafter.time_factor=1.5",)
 OFF = "speculation.policy={kind: off_above, num_draft_tokens: 3, batch: 6}"
 OFF_AT_4 = "speculation.policy={kind: off_above, num_draft_tokens: 3, batch: 4}"
 GOODPUT = "speculation.policy={kind: goodput, num_draft_tokens: 5}"
@@ -165,19 +166,23 @@ CASES = {
     "speculation.drafter[draft_model].tensor_parallel": Case(
         ("speculation.drafter.tensor_parallel=1",), base=(MODEL, *TWO)
     ),
+    "speculation.drafter[draft_model].time_factor": Case(SLOWER, base=(MODEL,)),
     "speculation.drafter[eagle].model": Case(("speculation.drafter.model=eagle-llama-3.1-8b",)),
     "speculation.drafter[eagle].generation": Case(("speculation.drafter.generation=eagle",)),
     "speculation.drafter[eagle].vocabulary_map": Case(("speculation.drafter.vocabulary_map=none",)),
     "speculation.drafter[eagle].weight_format": Case(("speculation.drafter.weight_format=fp8",)),
     "speculation.drafter[eagle].tensor_parallel": Case(("speculation.drafter.tensor_parallel=1",), base=TWO),
+    "speculation.drafter[eagle].time_factor": Case(SLOWER),
     "speculation.drafter[mtp].weight_format": Case(("speculation.drafter.weight_format=fp8",), MTP),
     "speculation.drafter[mtp].tensor_parallel": Case(("speculation.drafter.tensor_parallel=1",), MTP, TWO),
+    "speculation.drafter[mtp].time_factor": Case(SLOWER, MTP),
     "speculation.drafter[medusa].num_heads": Case(("speculation.drafter.num_heads=5",), base=(MEDUSA,)),
     "speculation.drafter[medusa].num_layers": Case(("speculation.drafter.num_layers=2",), base=(MEDUSA,)),
     "speculation.drafter[medusa].weight_format": Case(("speculation.drafter.weight_format=fp8",), base=(MEDUSA,)),
     "speculation.drafter[medusa].tensor_parallel": Case(
         ("speculation.drafter.tensor_parallel=1",), base=(MEDUSA, *TWO)
     ),
+    "speculation.drafter[medusa].time_factor": Case(SLOWER, base=(MEDUSA,)),
     "speculation.drafter[block_parallel].model": Case(
         ("speculation.drafter.model=llama-3.1-8b",), base=(BLOCK, BLOCK_LENGTHS)
     ),
@@ -193,6 +198,7 @@ CASES = {
     "speculation.drafter[block_parallel].tensor_parallel": Case(
         ("speculation.drafter.tensor_parallel=1",), base=(BLOCK, BLOCK_LENGTHS, *TWO)
     ),
+    "speculation.drafter[block_parallel].time_factor": Case(SLOWER, base=(BLOCK, BLOCK_LENGTHS)),
     "speculation.drafter[block_parallel].sequential_correction.rank": Case(
         ("speculation.drafter.sequential_correction.rank=512",),
         base=(BLOCK, "speculation.drafter.sequential_correction.rank=256", BLOCK_LENGTHS),
