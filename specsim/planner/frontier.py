@@ -12,11 +12,11 @@ from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_i
 from specsim.analysis.pareto import ROUNDING, on_frontier
 from specsim.planner.alike import share_requests
 from specsim.planner.comparison import Comparison, Subject
+from specsim.planner.curve_runs import CLEARLY_BELOW
 from specsim.planner.plan_arms import Arm
 from specsim.planner.points import PointRuns
 
 Floats = NDArray[np.float64]
-WAITING = 0.98  # a mean running batch under this share of the requests in flight is one for which some wait
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Cell:
     @property
     def some_wait(self) -> bool:
         """Whether fewer requests run at once than are in flight, as memory and the engine allow."""
-        return bool(self.runs.running_batch.mean() < WAITING * self.batch)
+        return bool(self.runs.running_batch.mean() < CLEARLY_BELOW * self.batch)
 
 
 def cells_of(comparison: Comparison) -> tuple[Cell, ...]:

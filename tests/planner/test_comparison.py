@@ -21,7 +21,7 @@ DEMO = "llama3.1-8b-h100-eagle3"
 SMALL = (
     "workload.lengths={kind: fixed, prompt_tokens: 100, output_tokens: 16}",
     "curve={batches: [1, 8, 64], replications: 3}",
-    "plan={width: 0.2, seeds: 3, min_requests: 300}",
+    "plan={width: 0.5, seeds: 3, min_requests: 100, most_requests: 400}",
 )
 ONLY_POINTS = (*SMALL[:2], "slo={}")
 
