@@ -156,11 +156,7 @@ def _usual(inputs: Inputs, first: int) -> Iterator[int]:
 
 
 def _is_usual(inputs: Inputs, context: int) -> bool:
-    """Whether requests at a context can be served, and end within what target and drafter were made for."""
-    lengths = lengths_at(inputs, context)
-    longest = lengths.prompt_tokens + lengths.output_tokens
-    if any(longest > limit for limit in positions(inputs)):
-        return False
+    """Whether requests at a context can be served, alone at least."""
     try:
         refuse_unserved(inputs, [context])
     except SpecsimError:

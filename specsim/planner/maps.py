@@ -16,7 +16,7 @@ from specsim.forward import farthest
 from specsim.planner.curve_runs import Runs, crossings_of, run_curve
 from specsim.planner.map_batches import chosen_batches, worth_running
 from specsim.planner.map_cells import cell_row, running
-from specsim.planner.map_contexts import OUTPUT, at_context, chosen_contexts, draft_lengths, lengths_at
+from specsim.planner.map_contexts import at_context, chosen_contexts, draft_lengths, lengths_at
 from specsim.planner.notes import input_notes
 from specsim.planner.points import Point, Progress
 from specsim.schema.lengths import FixedLengths
@@ -186,7 +186,7 @@ def _result(
             if running(found)
             for k in compared
         },
-        notes=(*_notes(inputs, contexts), *input_notes(longest)),
+        notes=(*_notes(inputs), *input_notes(longest)),
         extrapolation=longest.extrapolation(farthest(reached)),
         missing=tuple(context for context in contexts if context not in runs),
         interrupted=interrupted,
@@ -200,14 +200,7 @@ def _gains_most(cells: pd.DataFrame) -> int:
     return int(gains.idxmax())
 
 
-def _notes(inputs: Inputs, contexts: Sequence[int]) -> Iterator[str]:
+def _notes(inputs: Inputs) -> Iterator[str]:
     """What the map leaves out."""
-    limit = inputs.drafter.max_position_embeddings if inputs.drafter else None
-    stated = inputs.scenario.map is not None and inputs.scenario.map.contexts is not None
-    if limit is not None and not stated and 2 * contexts[-1] + OUTPUT // 2 > limit:
-        yield (
-            f"Contexts end where the drafter's {limit:,} positions do; longer ones can be asked for (--contexts), but "
-            "acceptance beyond is not covered by what is stated."
-        )
     if inputs.scenario.deployment.prefix_caching:
         yield "Prompts share no prefixes here: each is in the cache already, for itself."

@@ -1,6 +1,7 @@
 """What a map must hold: cells as the closed form has them, paper's break-even, and what it takes to pay."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -182,10 +183,14 @@ def test_requests_are_at_the_context_in_mid_decode(scenario):
         assert lengths.prompt_tokens + lengths.output_tokens <= min(positions(inputs))
 
 
-def test_by_default_contexts_end_with_what_models_take():
-    assert chosen_contexts(load_scenario(DEMO)) == (256, 384, 512, 768, 1024, 1536)  # the head takes 2048 positions
-    wide = chosen_contexts(load_scenario("llama3.1-70b-4xh100-draft-1b"))
-    assert wide == tuple(256 << i for i in range(8))
+def test_by_default_contexts_are_powers_of_two():
+    assert chosen_contexts(load_scenario(DEMO)) == tuple(256 << i for i in range(8))
+
+
+def test_by_default_contexts_end_with_what_the_target_takes():
+    inputs = load_scenario(DEMO)
+    short = replace(inputs, target=inputs.target.model_copy(update={"max_position_embeddings": 2048}))
+    assert chosen_contexts(short) == (256, 384, 512, 768, 1024, 1536)
 
 
 def test_by_default_batches_are_a_part_of_the_curves():
