@@ -76,7 +76,7 @@ def compare(
     from specsim.planner.frontier import cells_of
     from specsim.planner.ranking import ranking
     from specsim.report.comparison import comparison_sentences
-    from specsim.report.comparison_files import beyond, comparison_files, comparison_tables, refuse_own_inputs
+    from specsim.report.comparison_files import beyond, comparison_files, comparison_tables
     from specsim.report.folder import refuse_existing, write_folder
     from specsim.schema.compared import Asked, compared_inputs
 
@@ -84,8 +84,7 @@ def compare(
         Asked(scenarios, variant or (), overrides or (), slo or (), rate, price or (), num_draft_tokens, batches)
     )
     folder = out or Path("out") / f"{compared[0].scenario.name}-comparison"
-    refuse_existing(folder, force=force)
-    refuse_own_inputs(folder, compared)
+    refuse_existing(folder, force=force, read=[file for inputs in compared for file in inputs.files.values()])
     with simulation_bar(f"{len(compared)} scenarios") as progress:
         comparison = simulate_comparison(compared, jobs=jobs, progress=progress)
     cells, ranked = cells_of(comparison), ranking(comparison)

@@ -58,7 +58,7 @@ def simulate(
     tables = table_format(form)
     inputs = load_scenario(scenario, overrides or ())
     folder = out or Path("out") / f"{inputs.scenario.name}-simulate"
-    refuse_existing(folder, force=force)
+    refuse_existing(folder, force=force, read=inputs.files.values())
     if trace:
         refuse_file(trace, force=force, option="--trace")
     with scratch_beside(folder) as scratch:

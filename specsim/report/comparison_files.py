@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 from rich.table import Table
 
-from specsim.errors import InputError, Problem
 from specsim.figures.pareto import ParetoLine, pareto_figure
 from specsim.figures.style import png_bytes, svg_bytes
 from specsim.planner.comparison import Comparison
@@ -62,24 +60,6 @@ def comparison_tables(comparison: Comparison, cells: Sequence[Cell], ranked: Ran
 def scenario_file(inputs: Inputs) -> str:
     """What the resolved scenario is called."""
     return f"scenario-{inputs.scenario.name}.yaml"
-
-
-def refuse_own_inputs(folder: Path, compared: Sequence[Inputs]) -> None:
-    """Say that a result would take the place of a file that it is made from.
-
-    Raises:
-        InputError: where that is so.
-    """
-    place = folder.resolve()
-    lost = {
-        file.name: None
-        for inputs in compared
-        for file in inputs.files.values()
-        if file.parent == place and file.match("scenario-*.yaml")
-    }
-    if lost:
-        remedy = f"holds {', '.join(lost)}, which is compared and would be replaced; name another folder with --out"
-        raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
 
 
 def beyond(comparison: Comparison) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -29,11 +29,17 @@ RESULTS = (
 )  # fmt: skip
 
 
-def refuse_existing(folder: Path, *, force: bool) -> None:
+def refuse_existing(folder: Path, *, force: bool, read: Iterable[Path] = ()) -> None:
     """Say before any work is done that a folder would have to be overwritten.
 
+    Args:
+        folder: where results are to go.
+        force: whether those of an earlier run may be replaced.
+        read: files that the results are made from.
+
     Raises:
-        InputError: when it exists, is not empty and ``force`` is not given, or cannot be written.
+        InputError: when it exists, is not empty and ``force`` is not given, or cannot be written; and where one of the
+            files read lies there under a name that results have.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError([Problem("--out", "", repr(str(folder)), "is a file; name a folder")])
@@ -44,6 +50,15 @@ def refuse_existing(folder: Path, *, force: bool) -> None:
     if folder.is_dir() and any(folder.iterdir()) and not force:
         remedy = "exists already; add --force to overwrite its results, or name another folder with --out"
         raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
+    place = folder.resolve()
+    lost = {file.name: None for file in read if file.resolve().parent == place and _is_result(file)}
+    if lost:
+        remedy = f"holds {', '.join(lost)}, which is read and would be replaced; name another folder with --out"
+        raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
+
+
+def _is_result(file: Path) -> bool:
+    return any(file.match(pattern) for pattern in RESULTS)
 
 
 def _nearest(folder: Path) -> Path:
