@@ -16,9 +16,9 @@ import numpy as np
 
 from specsim.engine.run import warm_up
 from specsim.planner.cells import Task, run_cell, task_of
-from specsim.planner.compare import simulate_load
 from specsim.planner.executors import Workers, spread
 from specsim.planner.grid_cells import Cells
+from specsim.planner.load import simulate_load
 from specsim.planner.sweep import sweep
 from specsim.report.sweep_tables import run_columns, summary_columns
 from specsim.schema.grid import GridFile, read_grid

@@ -94,3 +94,19 @@ def paired_speedup_interval(treated: ArrayLike, baseline: ArrayLike, confidence:
         raise ValueError(f"pairs need equally many replications, not {treated.shape} and {baseline.shape}")
     logs = mean_interval(np.log(treated / baseline), confidence)
     return Interval(math.exp(logs.estimate), math.exp(logs.low), math.exp(logs.high), confidence, logs.n)
+
+
+def unpaired_speedup_interval(treated: ArrayLike, baseline: ArrayLike, confidence: float = 0.95) -> Interval:
+    """The same where replications of the two have nothing in common: independent samples, of any numbers.
+
+    Half-widths of the two t intervals on logarithms add up as squares, each with its own degrees of freedom. Of samples
+    of one size that is never narrower than Welch's interval, whose degrees of freedom are those of one of them or more.
+
+    Args:
+        treated, baseline: [replications of each] positive.
+        confidence: coverage aimed at.
+    """
+    own, other = (mean_interval(np.log(np.asarray(values)), confidence) for values in (treated, baseline))
+    log = own.estimate - other.estimate
+    half = math.hypot(own.high - own.estimate, other.high - other.estimate)
+    return Interval(math.exp(log), math.exp(log - half), math.exp(log + half), confidence, min(own.n, other.n))

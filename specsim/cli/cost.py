@@ -53,7 +53,7 @@ def cost(
     by_policy = ",".join(map(str, named_lengths(inputs.scenario.speculation.policy)))
     batches, draft_lengths = read_steps(batch, by_policy if num_draft_tokens is None else num_draft_tokens)
     if out:
-        refuse_existing(out, force=force)
+        refuse_existing(out, force=force, read=inputs.files.values())
     report = step_costs(inputs, batches, draft_lengths, context=context, prompt_tokens=prompt_tokens)
     sentences = cost_sentences(inputs, report, by_policy=num_draft_tokens is None)
     if out:

@@ -38,7 +38,7 @@ def curve(
 
     inputs = load_scenario(scenario, overrides or ())
     folder = out or Path("out") / inputs.scenario.name
-    refuse_existing(folder, force=force)
+    refuse_existing(folder, force=force, read=inputs.files.values())
     with simulation_bar(inputs.scenario.name) as progress:
         result = simulate_curve(inputs, jobs=jobs, progress=progress)
     sentences = [*answer(inputs.scenario, result), *cost_sentences(inputs)]

@@ -53,7 +53,7 @@ def decide(
     if checkpoint is not None:
         refuse_checkpoint(inputs)
     folder = out or Path("out") / f"{inputs.scenario.name}-decision"
-    refuse_existing(folder, force=force)
+    refuse_existing(folder, force=force, read=inputs.files.values())
     with simulation_bar(inputs.scenario.name) as progress:
         decision = simulate_decision(inputs, jobs=jobs, progress=progress)
     sentences = [*decision_sentences(inputs, decision), *cost_sentences(inputs)]

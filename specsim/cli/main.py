@@ -11,6 +11,7 @@ import typer
 from specsim import __version__
 from specsim.cli import (
     calibrate,
+    compare,
     cost,
     curve,
     decide,
@@ -69,6 +70,7 @@ app.command()(simulate.simulate)
 app.command()(sweep.sweep)
 app.command()(plan.plan)
 app.command()(optimize.optimize)
+app.command()(compare.compare)
 app.command()(sensitivity.sensitivity)
 app.command()(cost.cost)
 app.command()(theory.theory)

@@ -58,7 +58,7 @@ def map_speedups(
     stated = read_counts({OPTIONS[field]: text for field, text in texts.items()})
     inputs = with_map(load_scenario(scenario, overrides or ()), {field: stated[OPTIONS[field]] for field in texts})
     folder = out or Path("out") / f"{inputs.scenario.name}-map"
-    refuse_existing(folder, force=force)
+    refuse_existing(folder, force=force, read=inputs.files.values())
     with simulation_bar(inputs.scenario.name) as progress:
         result = simulate_map(inputs, jobs=jobs, progress=progress)
     answer, *others = sentences = [*map_sentences(inputs, result), *cost_sentences(inputs)]

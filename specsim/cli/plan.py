@@ -68,7 +68,7 @@ def plan(
     }
     inputs = with_options(load_scenario(scenario, overrides or ()), stated)
     folder = out or Path("out") / f"{inputs.scenario.name}-plan"
-    refuse_existing(folder, force=force)
+    refuse_existing(folder, force=force, read=inputs.files.values())
     with simulation_bar(inputs.scenario.name) as progress:
         result = simulate_plan(inputs, jobs=jobs, progress=progress)
     answer, *others = sentences = [*plan_sentences(inputs, result), *cost_sentences(inputs)]

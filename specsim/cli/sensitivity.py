@@ -43,7 +43,7 @@ def sensitivity(
 
     inputs = load_scenario(scenario, overrides or ())
     folder = out or Path("out") / f"{inputs.scenario.name}-sensitivity"
-    refuse_existing(folder, force=force)
+    refuse_existing(folder, force=force, read=inputs.files.values())
     with simulation_bar(inputs.scenario.name) as progress:
         result = simulate_sensitivity(inputs, change, jobs=jobs, progress=progress)
     answer, *others = sentences = [*sensitivity_sentences(inputs, result), *cost_sentences(inputs)]

@@ -45,7 +45,7 @@ def simulate(
     """
     from specsim.cli.terminal import console, simulation_bar, warn
     from specsim.errors import PartialResultError
-    from specsim.planner.compare import simulate_load
+    from specsim.planner.load import simulate_load
     from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, refuse_file, scratch_beside, write_file, write_folder
     from specsim.report.inputs import cost_sentences
@@ -58,7 +58,7 @@ def simulate(
     tables = table_format(form)
     inputs = load_scenario(scenario, overrides or ())
     folder = out or Path("out") / f"{inputs.scenario.name}-simulate"
-    refuse_existing(folder, force=force)
+    refuse_existing(folder, force=force, read=inputs.files.values())
     if trace:
         refuse_file(trace, force=force, option="--trace")
     with scratch_beside(folder) as scratch:

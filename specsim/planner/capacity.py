@@ -19,7 +19,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval, t_quantile
+from specsim.analysis.intervals import (
+    Interval,
+    mean_interval,
+    paired_speedup_interval,
+    t_quantile,
+    unpaired_speedup_interval,
+)
 from specsim.planner.margins import log_margins, percentiles_of
 from specsim.planner.search import largest_below
 from specsim.planner.trials import Trials
@@ -92,20 +98,20 @@ def lower_bound(rates: Floats) -> float:
     return float(np.exp(logs.mean() - one_sided * logs.std(ddof=1) * math.sqrt(1 + 1 / n)))
 
 
-def rate_ratio(one: Capacity, other: Capacity) -> Interval | None:
-    """The rate of one over another's, with its 95 % interval; None where either is 0.
+def rate_ratio(one: Capacity, other: Capacity, *, paired: bool = True) -> Interval | None:
+    """The rates of one over those of the other, with the 95 % interval of the means; None where either is 0.
 
-    Paired by seed, as far as both have it, where runs are as long; otherwise that of independent samples.
+    Args:
+        one, other: what is compared.
+        paired: whether equal seeds send the same requests. Where runs are as long, seeds that both have are paired;
+            otherwise the interval is that of independent samples.
     """
     if not (one.rates.all() and other.rates.all()):
         return None
-    if one.num_requests == other.num_requests:
-        seeds = min(len(one.rates), len(other.rates))
-        return paired_speedup_interval(one.rates[:seeds], other.rates[:seeds])
-    first, second = (mean_interval(np.log(found.rates), CONFIDENCE) for found in (one, other))
-    log = first.estimate - second.estimate
-    half = math.hypot(first.high - first.estimate, second.high - second.estimate)
-    return Interval(math.exp(log), math.exp(log - half), math.exp(log + half), CONFIDENCE, min(first.n, second.n))
+    if paired and one.num_requests == other.num_requests:
+        both = min(len(one.rates), len(other.rates))
+        return paired_speedup_interval(one.rates[:both], other.rates[:both])
+    return unpaired_speedup_interval(one.rates, other.rates)
 
 
 def capacity(trials: Trials, plan: Plan) -> Capacity:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
 from specsim.errors import SpecsimError
-from specsim.planner.compare import LoadResult, simulate_load
+from specsim.planner.load import LoadResult, simulate_load
 from specsim.planner.load_metrics import METRICS, THROUGHPUT, Metric
 from specsim.provenance import code_version
 from specsim.schema.load import Inputs
@@ -54,7 +54,7 @@ class Arm:
 
     Attributes:
         values: [replications, len(METRICS)] in the metrics' units.
-        steady_share, sending_share, growth: as of ``compare.LoadResult``.
+        steady_share, sending_share, growth: as of ``load.LoadResult``.
         open_loop: whether a rate was offered.
     """
 

@@ -103,7 +103,7 @@ def load_row(run: RunRecords, window: Window | None, server: Server, gaps: Chunk
         server: whose run it is.
         gaps: see ``gaps_of``.
     """
-    chosen = _sent(run.requests, window)
+    chosen = chosen_requests(run.requests, window)
     span, steps = window or _whole(run), run.steps
     replica = 0 if steps.replica is None else steps.replica
     chunks, tokens = _itl(run, gaps, chosen)
@@ -139,7 +139,7 @@ def class_rows(run: RunRecords, window: Window | None, server: Server, num_class
     for number in range(num_classes):
         own = classes == number
         tokens = requests.output_tokens[own & finished].sum() / (span[1] - span[0])
-        chosen = _sent(requests, window) & own
+        chosen = chosen_requests(requests, window) & own
         latencies = (measure(requests)[chosen] for measure in (ttft, tpot, e2e, queueing))
         served = _served(run, chosen, span, float(tokens), server.limits, finished & own)
         rows.append([*served, *_three(*latencies)])
@@ -151,7 +151,8 @@ def _whole(run: RunRecords) -> Window:
     return float(run.requests.arrival.min()), float(run.requests.finish.max())
 
 
-def _sent(requests: RequestRecords, window: Window | None) -> Bools:
+def chosen_requests(requests: RequestRecords, window: Window | None) -> Bools:
+    """Whether each counts for latencies and the user's rate: those sent within the window, all without one."""
     return np.ones(len(requests.finish), np.bool_) if window is None else sent_within(requests, window)
 
 
@@ -166,12 +167,17 @@ def _served(
     """What is served: SERVED and WITHIN_SLO, of the requests chosen; those that finish count for their rate."""
     requests, seconds = run.requests, span[1] - span[0]
     done = within(requests.finish, span) if finished is None else finished
-    rates, good = decode_rate(requests)[chosen], within_limits(requests, limits)
+    good = within_limits(requests, limits)
     yield tokens_per_s
     yield float(done.sum()) / seconds
-    yield summarise_latency(rates).mean
+    yield user_rate(requests, chosen)
     yield float(good[done].sum()) / seconds
     yield float(good[chosen].mean()) if chosen.any() else math.nan
+
+
+def user_rate(requests: RequestRecords, chosen: Bools) -> float:
+    """tokens/s/user: 1/TPOT, mean over the requests chosen; NaN where none has a second token."""
+    return summarise_latency(decode_rate(requests)[chosen]).mean
 
 
 def _three(*latencies: Floats) -> Iterator[float]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -116,13 +116,19 @@ class PlanResult:
         return min(self.arms, key=needed)
 
     @property
+    def met(self) -> bool:
+        """Whether any arm meets the limits at some rate."""
+        return any(result.capacity.bound for result in self.arms)
+
+    @property
     def plain(self) -> ArmResult | None:
         """The arm without speculation; None where that was left out."""
         return next((result for result in self.arms if result.arm.policy is None), None)
 
     def gain(self, result: ArmResult) -> Interval | None:
         """The rate of an arm over that without speculation, see ``rate_ratio``; None where either is 0."""
-        return rate_ratio(result.capacity, self.plain.capacity) if self.plain else None
+        plain = self.plain
+        return None if plain is None else rate_ratio(result.capacity, plain.capacity)
 
     def dollars_per_million(self, result: ArmResult) -> float | None:
         """Price of a million output tokens at the bound, all replicas as busy as they may be."""
@@ -169,7 +175,7 @@ def simulate_plan(inputs: Inputs, *, jobs: int | None = None, progress: Progress
         KeyboardInterrupt: before any arm was finished.
     """
     scenario, simulation = inputs.scenario, simulation_of(inputs)
-    plan, arms = scenario.plan or Plan(), arms_of(scenario)
+    arms = arms_of(scenario)
     for arm in arms:
         simulation.lengths_checked(simulation.num_requests, arm.num_draft_tokens, 0, scenario.workload.load)
     measured: dict[int, ArmResult] = {}
@@ -181,9 +187,16 @@ def simulate_plan(inputs: Inputs, *, jobs: int | None = None, progress: Progress
     except KeyboardInterrupt:
         if not measured:
             raise
-    found = tuple(measured[i] for i in sorted(measured))
-    if not any(result.capacity.bound for result in found):
-        raise InfeasibleError(missed_limits(inputs, {_named(result.arm): result for result in found}))
+    found = plan_of(inputs, [measured[i] for i in sorted(measured)])
+    if not found.met:
+        raise InfeasibleError(missed_limits(inputs, by_name(found.arms)))
+    return replace(found, missing=tuple(arm for i, arm in enumerate(arms) if i not in measured))
+
+
+def plan_of(inputs: Inputs, arms: Iterable[ArmResult]) -> PlanResult:
+    """The plan that measured arms make."""
+    scenario, simulation, found = inputs.scenario, simulation_of(inputs), tuple(arms)
+    plan = scenario.plan or Plan()
     reached = [result.reached for result in found if result.reached]
     return PlanResult(
         limits=limits_of(plan, scenario.slo),
@@ -192,8 +205,7 @@ def simulate_plan(inputs: Inputs, *, jobs: int | None = None, progress: Progress
         num_devices=simulation.num_devices,
         power=simulation.power,
         price=plan.price_per_gpu_hour,
-        missing=tuple(arm for i, arm in enumerate(arms) if i not in measured),
-        extrapolation=simulation.extrapolation(farthest(reached)),
+        extrapolation=simulation.extrapolation(farthest(reached)) if reached else None,
     )
 
 
@@ -245,5 +257,6 @@ def missed_limits(inputs: Inputs, found: Mapping[str, ArmResult]) -> list[Proble
     return problems
 
 
-def _named(arm: Arm) -> str:
-    return arm.name if arm.policy else "without speculation"
+def by_name(arms: Iterable[ArmResult]) -> dict[str, ArmResult]:
+    """Arms by what messages call them."""
+    return {found.arm.name if found.arm.policy else "without speculation": found for found in arms}

@@ -15,6 +15,7 @@ from specsim.engine.run import warm_up
 from specsim.fleets import simulation_of
 from specsim.forward import Reach
 from specsim.planner.executors import Workers, spread
+from specsim.planner.load_metrics import chosen_requests, user_rate
 from specsim.schema.load import Inputs
 from specsim.schema.policy import Policy
 from specsim.schema.workload import ClosedLoop
@@ -37,6 +38,8 @@ class PointRuns:
 
     Attributes:
         tokens_per_s: output tokens per second over the steady window.
+        tokens_per_s_per_user: rate that a request's user sees after the first token, as ``load_metrics.user_rate``
+            has it; NaN where outputs have one token.
         running_batch: mean requests in a step, which memory can hold below the batch asked for.
         acceptance_length: tokens per verify of rounds that the end of the output cannot cut short.
         ttft_p50, tpot_p50: median latencies [s].
@@ -44,6 +47,7 @@ class PointRuns:
     """
 
     tokens_per_s: Floats
+    tokens_per_s_per_user: Floats
     running_batch: Floats
     acceptance_length: Floats
     ttft_p50: Floats
@@ -64,7 +68,7 @@ def num_requests(inputs: Inputs, batch: int) -> int:
     return max(curve.min_requests, curve.requests_per_slot * batch)
 
 
-def _work(inputs: Inputs, point: Point) -> float:
+def work(inputs: Inputs, point: Point) -> float:
     """Roughly proportional to a point's wall time: its verify rounds, and the steps that hold them."""
     rounds = num_requests(inputs, point.batch) / (1 + point.num_draft_tokens / 2)
     return rounds * (0.01 + 1 / point.batch)
@@ -82,11 +86,11 @@ def run_all(
         progress: told of finished work.
         policy: decides draft lengths, up to the point's own; by default all are so long.
     """
-    ordered = sorted(points, key=lambda point: -_work(inputs, point))
-    total = sum(_work(inputs, point) for point in points)
+    ordered = sorted(points, key=lambda point: -work(inputs, point))
+    total = sum(work(inputs, point) for point in points)
     warm_up()  # or each process would compile for itself
     for i, result in spread(run_point, [(inputs, point, policy) for point in ordered], Workers(jobs=jobs)):
-        progress(_work(inputs, ordered[i]) / total)
+        progress(work(inputs, ordered[i]) / total)
         yield ordered[i], result
 
 
@@ -103,9 +107,11 @@ def run_point(inputs: Inputs, point: Point, policy: Policy | None = None) -> Poi
             keep_rounds=False,  # their tally says all that is asked for here
             policy=policy,
         )
-        metrics = summarise(records, steady_window(records.requests))
+        window = steady_window(records.requests)
+        metrics = summarise(records, window)
+        user = user_rate(records.requests, chosen_requests(records.requests, window))
         length = metrics.acceptance.untouched_acceptance_length if point.num_draft_tokens else 1.0
         throughput = metrics.steady_output_tokens_per_s
         latencies = (metrics.ttft.p50, metrics.tpot.p50)
-        rows.append((throughput, metrics.mean_running_batch, length, *latencies, *reach(records.steps)))
+        rows.append((throughput, user, metrics.mean_running_batch, length, *latencies, *reach(records.steps)))
     return PointRuns(*np.array(rows).T)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from specsim.planner.compare import LoadResult
+from specsim.planner.load import LoadResult
 from specsim.planner.load_metrics import THROUGHPUT
 from specsim.records import Ints
 from specsim.report.words import from_to

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,25 +17,30 @@ Writer = Callable[[Path], None]
 
 # every name that a result's file can have; an earlier result must not be read as part of a later one
 RESULTS = (
-    "accuracy.csv", "accuracy.md", "accuracy.png", "accuracy_steps.csv", "answer.txt", "closed_form.csv", "cost.csv",
-    "cost.png", "cost.svg", "curve.csv", "curve.png", "curve.svg", "engine.yaml", "fixed_lengths.csv", "grid.yaml",
-    "memory.csv", "operators.csv", "operators.md", "operators.png", "optimize.csv", "optimize.json", "optimize.png",
-    "optimize.svg", "plan.csv", "plan.json", "plan.png", "plan.svg",
-    "provenance.json", "replicas.csv",
-    "breakeven.csv", "map.csv", "map.png", "map.svg",
+    "accuracy.csv", "accuracy.md", "accuracy.png", "accuracy_steps.csv", "answer.txt", "closed_form.csv", "compare.csv",
+    "cost.csv", "cost.png", "cost.svg", "curve.csv", "curve.png", "curve.svg", "engine.yaml", "fixed_lengths.csv",
+    "grid.yaml", "memory.csv", "operators.csv", "operators.md", "operators.png", "optimize.csv", "optimize.json",
+    "optimize.png", "optimize.svg", "pareto.png", "pareto.svg", "plan.csv", "plan.json",
+    "plan.png", "plan.svg", "plans.csv", "provenance.json", "replicas.csv",
     "requests-[0-9]*.csv", "requests-[0-9]*.parquet", "rounds-[0-9]*.csv", "rounds-[0-9]*.parquet", "scenario.yaml",
-    "schedule.csv", "sensitivity.csv", "sensitivity.png", "sensitivity.svg", "sglang.txt", "tensorrt-llm.yaml",
-    "vllm.txt",
+    "scenario-*.yaml", "schedule.csv", "sensitivity.csv", "sensitivity.png", "sensitivity.svg", "sglang.txt",
+    "tensorrt-llm.yaml", "vllm.txt", "breakeven.csv", "map.csv", "map.png", "map.svg",
     "runs.csv", "runs.parquet", "steps-[0-9]*.csv", "steps-[0-9]*.parquet", "summary.csv", "summary.json",
     "summary.parquet", "sweep.png", "sweep.svg",
 )  # fmt: skip
 
 
-def refuse_existing(folder: Path, *, force: bool) -> None:
+def refuse_existing(folder: Path, *, force: bool, read: Iterable[Path] = ()) -> None:
     """Say before any work is done that a folder would have to be overwritten.
 
+    Args:
+        folder: where results are to go.
+        force: whether those of an earlier run may be replaced.
+        read: files that the results are made from.
+
     Raises:
-        InputError: when it exists, is not empty and ``force`` is not given, or cannot be written.
+        InputError: when it exists, is not empty and ``force`` is not given, or cannot be written; and where one of the
+            files read lies there under a name that results have.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError([Problem("--out", "", repr(str(folder)), "is a file; name a folder")])
@@ -46,6 +51,15 @@ def refuse_existing(folder: Path, *, force: bool) -> None:
     if folder.is_dir() and any(folder.iterdir()) and not force:
         remedy = "exists already; add --force to overwrite its results, or name another folder with --out"
         raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
+    place = folder.resolve()
+    lost = {file.name: None for file in read if file.resolve().parent == place and _is_result(file)}
+    if lost:
+        remedy = f"holds {', '.join(lost)}, which is read and would be replaced; name another folder with --out"
+        raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
+
+
+def _is_result(file: Path) -> bool:
+    return any(file.match(pattern) for pattern in RESULTS)
 
 
 def _nearest(folder: Path) -> Path:

@@ -35,6 +35,11 @@ def resolved_scenario(inputs: Inputs) -> str:
 
 
 def provenance_json(inputs: Inputs, warning: str | None = None) -> str:
+    """``provenance_of`` as a file has it."""
+    return json.dumps(provenance_of(inputs, warning), indent=2, ensure_ascii=False) + "\n"
+
+
+def provenance_of(inputs: Inputs, warning: str | None = None) -> dict[str, object]:
     """Versions, core, seed, input files by content, the sources of the numbers used, and what to be warned of."""
     acceptance = inputs.scenario.speculation.acceptance
     sources = {
@@ -51,8 +56,7 @@ def provenance_json(inputs: Inputs, warning: str | None = None) -> str:
     reason = reason_for_numpy()
     core = "compiled (numba)" if reason is None else f"plain: {reason}"
     result = provenance(inputs.scenario.seed, inputs.files, sources) | {"core": core}
-    result |= {"warning": warning} if warning else {}
-    return json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+    return result | ({"warning": warning} if warning else {})
 
 
 def _group_sources(inputs: Inputs) -> dict[str, Any]:

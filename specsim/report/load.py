@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rich.markup import escape
 from rich.table import Table
 
-from specsim.planner.compare import LoadResult
+from specsim.planner.load import LoadResult
 from specsim.planner.load_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric
 from specsim.report.fleet import fleet_sentences
 from specsim.report.intervals import plain, with_interval

@@ -11,7 +11,7 @@ from typing import Any
 from specsim.analysis.acceptance import acceptance_length
 from specsim.analysis.intervals import Interval
 from specsim.analysis.latencies import decode_rate, e2e, queueing, tpot, ttft
-from specsim.planner.compare import LoadResult
+from specsim.planner.load import LoadResult
 from specsim.planner.load_metrics import CLASS_METRICS, METRICS
 from specsim.records import PARTS, USES, RequestRecords, RoundRecords, StepRecords
 from specsim.report.extrapolation import extrapolation_sentence

@@ -26,8 +26,8 @@ def plan_sentences(inputs: Inputs, result: PlanResult) -> list[str]:
         plan_answer(inputs, result),
         *_demand(inputs.scenario, result),
         *bound_sentences(inputs.scenario, result.best.capacity),
-        *_floors(inputs.scenario, result),
-        *_wide(inputs.scenario, result),
+        *floor_sentences(inputs.scenario, result),
+        *wide_sentences(inputs.scenario, result),
         *_missing(inputs.scenario, result),
     ]
 
@@ -121,7 +121,7 @@ def bound_sentences(scenario: Scenario, capacity: Capacity) -> Iterator[str]:
         yield "Rates are means over the trace, replayed faster or slower; at its own peak a replica serves more."
 
 
-def _floors(scenario: Scenario, result: PlanResult) -> Iterator[str]:
+def floor_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     """Why an arm meets the limits at no rate."""
     for found in result.arms:
         missed = [floor for floor in found.floors if floor.missed]
@@ -135,7 +135,7 @@ def _floors(scenario: Scenario, result: PlanResult) -> Iterator[str]:
             yield f"{arm_words(scenario, found).capitalize()} the limits are met in an empty system, but at no rate."
 
 
-def _wide(scenario: Scenario, result: PlanResult) -> Iterator[str]:
+def wide_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     """Arms whose rate is not known as well as was asked."""
     plan = scenario.plan or Plan()
     for found in result.arms:

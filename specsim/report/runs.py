@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from specsim.interop.perfetto import MOST_EVENTS, covers, write_trace
-from specsim.planner.compare import Folders, LoadResult
+from specsim.planner.load import Folders, LoadResult
 from specsim.report.folder import Writer
 from specsim.report.words import policy_words
 from specsim.schema.scenario import Scenario

@@ -79,21 +79,22 @@ def _remedy(latency: str, percentile: str, value: str) -> str:
     return "" if positive else f"needs a number of ms above 0 after the colon, without unit; write {latency}:200"
 
 
-def with_options(inputs: Inputs, options: Mapping[str, Any]) -> Inputs:
+def with_options(inputs: Inputs, options: Mapping[str, Any], *, limited: bool = True) -> Inputs:
     """The inputs with what options say of the plan, in place of what the scenario says.
 
     Args:
         inputs: the scenario and what it refers to.
         options: field of the plan → its value as a file would state it; None where the option was not given.
+        limited: whether it has to have a limit.
 
     Raises:
-        InputError: when a plan cannot be so, or has no limit at all.
+        InputError: when a plan cannot be so, or has no limit at all and should.
     """
     scenario = inputs.scenario
     plan = stated_block(Plan, scenario.plan, options, OPTIONS)
     planned = scenario.model_copy(update={"plan": plan})
     wrong = [replace(problem, where=str(inputs.files["scenario"])) for problem in checks.plans(planned)]
-    if not limits_of(plan, scenario.slo):
+    if limited and not limits_of(plan, scenario.slo):
         remedy = "has no limit; add --slo 'ttft:200 tpot:20' (ms), or plan.slo to the scenario"
         wrong.append(Problem(str(inputs.files["scenario"]), "plan.slo", "", remedy))
     if wrong:

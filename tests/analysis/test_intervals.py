@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from specsim.analysis.intervals import mean_band, mean_interval, paired_speedup_interval, t_quantile
+from specsim.analysis.intervals import (
+    mean_band,
+    mean_interval,
+    paired_speedup_interval,
+    t_quantile,
+    unpaired_speedup_interval,
+)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
@@ -76,3 +82,26 @@ def test_misuse_is_refused():
         paired_speedup_interval([1.0, 2.0], [1.0])
     with pytest.raises(ValueError, match="between 0 and 1"):
         mean_interval([1.0, 2.0], confidence=95)
+
+
+def test_independent_samples_by_hand():
+    # logs 0, 2 and 0, 4, 2: means 1 and 2, standard errors 1 and 2/sqrt(3)
+    found = unpaired_speedup_interval(np.exp([0.0, 2.0]), np.exp([0.0, 4.0, 2.0]), 0.9)
+    half = math.hypot(t_quantile(0.9, 1), t_quantile(0.9, 2) * 2 / math.sqrt(3))
+    assert np.log([found.estimate, found.low, found.high]) == pytest.approx([-1, -1 - half, -1 + half])
+
+
+def test_equal_samples_have_a_ratio_of_exactly_one():
+    found = unpaired_speedup_interval([3.0, 4.0, 9.0], [3.0, 4.0, 9.0])
+    assert found.estimate == 1
+    assert found.low < 1 < found.high
+
+
+@pytest.mark.parametrize(("n", "m", "spread"), [(6, 6, 1.0), (6, 6, 5.0), (3, 12, 1.0), (3, 12, 0.2)])
+def test_independent_samples_are_covered_at_least_as_often_as_said(n, m, spread):
+    rng, tries = np.random.default_rng(11), 2000
+    covered = 0
+    for _ in range(tries):
+        found = unpaired_speedup_interval(np.exp(rng.normal(size=n)), np.exp(spread * rng.normal(size=m)))
+        covered += found.low <= 1 <= found.high
+    assert covered / tries > 0.95 - 4 * math.sqrt(0.95 * 0.05 / tries)

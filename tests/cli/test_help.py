@@ -15,6 +15,7 @@ COMMANDS = (
     "sweep",
     "plan",
     "optimize",
+    "compare",
     "sensitivity",
     "cost",
     "theory",

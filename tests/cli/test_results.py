@@ -72,3 +72,13 @@ def test_a_terminal_without_greek_letters(tmp_path):
     done = subprocess.run(arguments, capture_output=True, timeout=60, cwd=tmp_path, env=plain)
     assert done.returncode == 0, done.stderr
     assert "2.80" in done.stdout.decode()
+
+
+@pytest.mark.parametrize("job", ["curve", "simulate", "decide", "plan", "map", "sensitivity", "cost"])
+def test_what_a_result_is_made_from_is_not_replaced(command, tmp_path, job):
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(f"extends: {DEMO}\nname: mine\n")
+    code, out, err = command(job, scenario, "--out", tmp_path, "--force")
+    assert (code, out) == (2, "")
+    assert "holds scenario.yaml, which is read and would be replaced; name another folder with --out" in err
+    assert scenario.read_text().startswith("extends: ")

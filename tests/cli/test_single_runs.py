@@ -27,7 +27,7 @@ def test_runs_are_checked_and_shown(command, tmp_path):
 
 
 def test_neither_is_done_unasked(command, tmp_path, monkeypatch):
-    monkeypatch.setattr("specsim.planner.compare.violations_of_all", lambda *_: ["checked"])
+    monkeypatch.setattr("specsim.planner.load.violations_of_all", lambda *_: ["checked"])
     code, out, _ = command("simulate", DEMO, *SMALL, "--out", tmp_path / "new")
     assert code == 0
     assert "checked" not in out
@@ -35,7 +35,7 @@ def test_neither_is_done_unasked(command, tmp_path, monkeypatch):
 
 
 def test_a_broken_run_is_a_mistake_of_the_simulator(command, tmp_path, monkeypatch):
-    monkeypatch.setattr("specsim.planner.compare.violations_of_all", lambda *_: ["step 3: computes no token"])
+    monkeypatch.setattr("specsim.planner.load.violations_of_all", lambda *_: ["step 3: computes no token"])
     trace = tmp_path / "trace.json"
     code, out, err = command("simulate", DEMO, *SMALL, "--check", "--trace", trace, "--out", tmp_path / "new")
     assert (code, out) == (1, "")
@@ -54,7 +54,7 @@ def test_a_broken_run_is_a_mistake_of_the_simulator(command, tmp_path, monkeypat
 def test_a_trace_that_cannot_be_written_is_refused_before_anything_runs(
     command, tmp_path, monkeypatch, place, force, told
 ):
-    monkeypatch.setattr("specsim.planner.compare.simulation_of", None)
+    monkeypatch.setattr("specsim.planner.load.simulation_of", None)
     (tmp_path / "trace.json").write_text("mine")
     arguments = ("--trace", tmp_path / place, "--out", tmp_path / "new", *["--force"] * force)
     code, out, err = command("simulate", DEMO, *SMALL, *arguments)

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from specsim.planner import cells
-from specsim.planner.compare import simulate_load
+from specsim.planner.load import simulate_load
 from specsim.planner.load_metrics import METRICS
 
 GRID = """

@@ -3,8 +3,8 @@
 import pytest
 
 from specsim.errors import InfeasibleError
-from specsim.planner.compare import simulate_load
 from specsim.planner.curve import simulate_curve
+from specsim.planner.load import simulate_load
 from specsim.schema.load import load_scenario
 
 DEMO = "llama3.1-8b-h100-eagle3"

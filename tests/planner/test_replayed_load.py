@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specsim.planner.compare import simulate_load
+from specsim.planner.load import simulate_load
 from specsim.schema.load import load_scenario
 from specsim.simulation import Simulation
 

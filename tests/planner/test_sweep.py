@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from specsim.errors import InputError
 from specsim.planner import cells as cells_module
 from specsim.planner.cells import CellResult, Failure, outcome_of, run_cell, task_of
-from specsim.planner.compare import simulate_load
 from specsim.planner.executors import Workers
 from specsim.planner.grid_cells import Cells
+from specsim.planner.load import simulate_load
 from specsim.planner.sweep import ASK, sweep
 from specsim.provenance import sources_digest
 from specsim.schema import catalogue

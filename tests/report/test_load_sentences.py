@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specsim.planner.compare import simulate_load
+from specsim.planner.load import simulate_load
 from specsim.planner.load_metrics import CLASS_METRICS, METRICS
 from specsim.report.load import (
     load_answer,
