@@ -88,7 +88,7 @@ def optimize(
     if checkpoint is not None:
         refuse_checkpoint(inputs)
     folder = out or Path("out") / f"{inputs.scenario.name}-optimize"
-    refuse_existing(folder, force=force)
+    refuse_existing(folder, force=force, read=inputs.files.values())
     with simulation_bar(inputs.scenario.name) as progress:
         found = simulate_optimum(inputs, jobs=jobs, progress=progress)
     answer, *others = sentences = [*optimize_sentences(inputs, found), *cost_sentences(inputs)]

@@ -191,3 +191,12 @@ def test_before_anything_is_finished_nothing_is_written(command, tmp_path, monke
     code, _, err = command("optimize", DEMO, *arguments)
     assert (code, err) == (130, "interrupted; nothing was written\n")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_scenario_and_profile_that_it_left_are_not_written_over(folder, command):
+    before = read(folder)
+    code, _, err = command("optimize", folder / "scenario.yaml", "--out", folder, "--force")
+    assert code == 2
+    assert "engine.yaml" in err
+    assert "which is read and would be replaced" in err
+    assert read(folder) == before
