@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+Result = TypeVar("Result")
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,26 @@ class BrokenRunError(RuntimeError):
 
 class PartialResultError(RuntimeError):
     """An interruption after some of the work was finished and written; says what is missing."""
+
+
+class Gathered:
+    """Runs steps that may fail and keeps every problem, so that the user hears of all of them at once."""
+
+    def __init__(self, problems: Iterable[Problem] = ()) -> None:
+        self.problems: list[Problem] = list(problems)
+
+    def attempt(self, step: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result | None:
+        """What a step gives; None where its input has to be corrected."""
+        try:
+            return step(*args, **kwargs)
+        except InputError as error:
+            self.problems.extend(error.problems)
+            return None
+
+    def settle(self) -> None:
+        """Raises an InputError with all problems, each once, if there are any."""
+        if self.problems:
+            raise InputError(dict.fromkeys(self.problems))
 
 
 def invalid(where: str, path: str, value: object, remedy: str) -> InputError:

@@ -57,16 +57,16 @@ def plan(
     from specsim.report.plan import plan_sentences, plan_table
     from specsim.report.plan_files import plan_files
     from specsim.schema.load import load_scenario
-    from specsim.schema.plan_options import parse_lengths, parse_slo, with_options
+    from specsim.schema.plan_options import with_texts
 
-    stated = {
-        "slo": parse_slo(slo) if slo else None,
-        "rate": rate,
-        "price_per_gpu_hour": price,
-        "policies": [kind.strip() for kind in policies.split(",")] if policies else None,
-        "num_draft_tokens": parse_lengths(num_draft_tokens) if num_draft_tokens else None,
-    }
-    inputs = with_options(load_scenario(scenario, overrides or ()), stated)
+    inputs = with_texts(
+        load_scenario(scenario, overrides or ()),
+        slo=slo,
+        rate=rate,
+        price=price,
+        policies=policies,
+        num_draft_tokens=num_draft_tokens,
+    )
     folder = out or Path("out") / f"{inputs.scenario.name}-plan"
     refuse_existing(folder, force=force, read=inputs.files.values())
     with simulation_bar(inputs.scenario.name) as progress:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from specsim.errors import InputError, Problem
+from specsim.errors import Gathered, InputError, Problem
 from specsim.schema.load import Inputs
 from specsim.schema.plan import Limit, Plan, limits_of
 from specsim.schema.plan_options import parse_lengths, parse_slo, with_options
@@ -41,24 +41,18 @@ def compared_inputs(asked: Asked) -> list[Inputs]:
     Raises:
         InputError: listing every problem that can be seen at once: of options, else of scenarios, else among these.
     """
-    wrong: list[Problem] = []
-
-    def attempt(read: Any, given: Any) -> Any:
-        try:
-            return read(given) if given else None
-        except InputError as error:
-            wrong.extend(error.problems)
-            return None
-
-    variants = attempt(parse_variants, asked.variants) or []
+    gathered = Gathered()
+    variants = gathered.attempt(parse_variants, asked.variants) or []
     stated: dict[str, Any] = {
-        "slo": attempt(parse_slo, asked.slo),
+        "slo": gathered.attempt(parse_slo, asked.slo) if asked.slo else None,
         "rate": asked.rate,
-        "num_draft_tokens": attempt(parse_lengths, asked.num_draft_tokens),
+        "num_draft_tokens": None,
     }
-    prices = attempt(parse_prices, asked.prices) or {}
-    if wrong:
-        raise InputError(wrong)
+    if asked.num_draft_tokens is not None:
+        stated["num_draft_tokens"] = gathered.attempt(parse_lengths, asked.num_draft_tokens)
+    prices = gathered.attempt(parse_prices, asked.prices) or {}
+    gathered.settle()
+    wrong: list[Problem] = []
     loaded = load_compared(asked.scenarios, variants, asked.overrides, asked.batches)
     wrong += wrong_devices(prices, loaded)
     found = []

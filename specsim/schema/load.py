@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from specsim.errors import InputError, Problem
+from specsim.errors import Gathered, InputError, Problem
 from specsim.schema import catalogue, checks, documents, fleet_checks, layers, problems, speculation_checks
 from specsim.schema.blame import blamed
 from specsim.schema.engine import Engine
@@ -22,8 +22,6 @@ from specsim.schema.scenario import Scenario
 from specsim.schema.speculation import MedusaHeads, MTPLayers, NgramLookup, Speculation
 
 Model = TypeVar("Model", bound=BaseModel)
-Result = TypeVar("Result")
-P = ParamSpec("P")
 Kept = dict[tuple[type[BaseModel], Path], BaseModel]
 """What files hold that were read, by what they were read as."""
 
@@ -87,20 +85,6 @@ REFERENCES = {
 }
 
 
-class _Gathered:
-    """Runs steps that may fail and keeps every problem, so that the user hears of all of them at once."""
-
-    def __init__(self, problems: Iterable[Problem] = ()) -> None:
-        self.problems: list[Problem] = list(problems)
-
-    def attempt(self, step: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result | None:
-        try:
-            return step(*args, **kwargs)
-        except InputError as error:
-            self.problems.extend(error.problems)
-            return None
-
-
 def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
     """Read, resolve and check a scenario.
 
@@ -121,7 +105,7 @@ def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
 
 def _loaded(path: Path, overrides: Sequence[str]) -> Inputs:
     extended = layers.read_with_extends(path)
-    gathered = _Gathered()
+    gathered = Gathered()
     overridden = [gathered.attempt(layers.override, extended.data, item) for item in overrides]
     said = {key: Said(f"--set {key}", (Path.cwd(),)) for key in overridden if key}
     return load_extended(path, extended, said, {}, gathered.problems)
@@ -143,7 +127,7 @@ def load_extended(
         InputError: listing every problem in the scenario and in the files it refers to.
     """
     data, scenario_files, origins = extended
-    gathered = _Gathered(problems)
+    gathered = Gathered(problems)
     place = _Place(path, origins, said)
     read = partial(_read_once, kept)
 
@@ -215,7 +199,7 @@ class _Parts:
 
 
 def _of_group(
-    parts: _Parts, group: ReplicaGroup, place: str, files: Mapping[str, Path], gathered: _Gathered, kept: Kept
+    parts: _Parts, group: ReplicaGroup, place: str, files: Mapping[str, Path], gathered: Gathered, kept: Kept
 ) -> _Parts:
     """The parts of a fleet's group: the scenario's own but for what the group states."""
     assert parts.scenario

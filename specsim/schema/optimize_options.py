@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
-from specsim.errors import InputError, Problem
+from specsim.errors import Gathered, Problem
 from specsim.schema import checks
 from specsim.schema.load import Inputs
 from specsim.schema.optimize import Optimize
 from specsim.schema.plan import Plan, limits_of
 from specsim.schema.plan_options import OPTIONS as PLAN_OPTIONS
-from specsim.schema.plan_options import parse_lengths, parse_slo, stated_block
+from specsim.schema.plan_options import kinds_of, parse_lengths, parse_slo, stated_block
 
-Result = TypeVar("Result")
 LISTS = {
     "tensor_parallel": "--tensor-parallel",
     "max_num_seqs": "--max-num-seqs",
@@ -46,21 +45,14 @@ def with_search(
     Raises:
         InputError: listing everything that cannot be so, or that there is no limit at all.
     """
-    wrong: list[Problem] = []
-
-    def attempt(step: Callable[..., Result], *args: Any) -> Result | None:
-        try:
-            return step(*args)
-        except InputError as error:
-            wrong.extend(error.problems)
-            return None
-
+    gathered = Gathered()
+    attempt, wrong = gathered.attempt, gathered.problems
     scenario, where = inputs.scenario, str(inputs.files["scenario"])
     of_plan = {"slo": attempt(parse_slo, slo) if slo else None, "price_per_gpu_hour": price}
     stated: dict[str, Any] = {
         name: attempt(parse_lengths, text, LISTS[name]) for name, text in lists.items() if text is not None
     }
-    stated |= {"policies": [kind.strip() for kind in policies.split(",")] if policies else None, "trials": trials}
+    stated |= {"policies": None if policies is None else kinds_of(policies), "trials": trials}
     plan = attempt(stated_block, Plan, scenario.plan, of_plan, PLAN_OPTIONS)
     search = attempt(stated_block, Optimize, scenario.optimize, stated, OPTIONS)
     searched = scenario.model_copy(update={"plan": plan, "optimize": search})
@@ -69,6 +61,5 @@ def with_search(
     if plan and not slo and not limits_of(plan, scenario.slo):
         remedy = "has no limit; add --slo 'ttft:200 tpot:20' (ms), or plan.slo to the scenario"
         wrong.append(Problem(where, "plan.slo", "", remedy))
-    if wrong:
-        raise InputError(dict.fromkeys(wrong))
+    gathered.settle()
     return replace(inputs, scenario=searched)

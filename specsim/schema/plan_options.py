@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from specsim.errors import InputError, Problem
+from specsim.errors import Gathered, InputError, Problem
 from specsim.schema import checks, problems
 from specsim.schema.load import Inputs
 from specsim.schema.plan import LATENCIES, PERCENTILES, Plan, limits_of
@@ -65,6 +65,11 @@ def parse_lengths(text: str, option: str = "--num-draft-tokens") -> list[int]:
     return [int(entry) for entry in entries]
 
 
+def kinds_of(text: str) -> list[str]:
+    """Kinds of policies separated by commas."""
+    return [kind.strip() for kind in text.split(",")]
+
+
 def _remedy(latency: str, percentile: str, value: str) -> str:
     """What is wrong with an entry; nothing where nothing is."""
     known = [f"p{number}" for number in PERCENTILES]
@@ -77,6 +82,34 @@ def _remedy(latency: str, percentile: str, value: str) -> str:
     except ValueError:
         positive = False
     return "" if positive else f"needs a number of ms above 0 after the colon, without unit; write {latency}:200"
+
+
+def with_texts(
+    inputs: Inputs,
+    *,
+    slo: Sequence[str] | None,
+    rate: str | None,
+    price: float | None,
+    policies: str | None,
+    num_draft_tokens: str | None,
+) -> Inputs:
+    """The inputs with what the command line says of the plan; each None where its option was not given.
+
+    Raises:
+        InputError: listing everything that cannot be so, or that there is no limit at all.
+    """
+    gathered = Gathered()
+    stated: dict[str, Any] = {"rate": rate, "price_per_gpu_hour": price}
+    if slo:
+        stated["slo"] = gathered.attempt(parse_slo, slo)
+    if policies is not None:
+        stated["policies"] = kinds_of(policies)
+    if num_draft_tokens is not None:
+        stated["num_draft_tokens"] = gathered.attempt(parse_lengths, num_draft_tokens)
+    planned = gathered.attempt(with_options, inputs, stated, limited=not slo)
+    gathered.settle()
+    assert planned is not None  # nothing was wrong
+    return planned
 
 
 def with_options(inputs: Inputs, options: Mapping[str, Any], *, limited: bool = True) -> Inputs:
