@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -63,24 +64,31 @@ def options(
     """What holds for every command."""
 
 
-app.command()(curve.curve)
-app.command()(decide.decide)
-app.command("map")(maps.map_speedups)
-app.command()(simulate.simulate)
-app.command()(sweep.sweep)
-app.command()(plan.plan)
-app.command()(optimize.optimize)
-app.command()(compare.compare)
-app.command()(sensitivity.sensitivity)
-app.command()(cost.cost)
-app.command()(theory.theory)
-app.command()(validate.validate)
-app.command()(prove.prove)
-app.command("list")(listing.list_names)
-app.command()(schema.schema)
-app.command()(quantiles.quantiles)
-app.command()(calibrate.calibrate)
-app.command()(doctor.doctor)
+PANELS: dict[str, dict[str, Callable[..., None]]] = {
+    "Does it pay?": {
+        "curve": curve.curve,
+        "map": maps.map_speedups,
+        "sensitivity": sensitivity.sensitivity,
+        "theory": theory.theory,
+    },
+    "What to set, what to buy": {
+        "decide": decide.decide,
+        "plan": plan.plan,
+        "compare": compare.compare,
+        "optimize": optimize.optimize,
+    },
+    "In detail": {"simulate": simulate.simulate, "sweep": sweep.sweep, "cost": cost.cost},
+    "How far to trust it": {"validate": validate.validate, "calibrate": calibrate.calibrate, "prove": prove.prove},
+    "Files and installation": {
+        "list": listing.list_names,
+        "quantiles": quantiles.quantiles,
+        "schema": schema.schema,
+        "doctor": doctor.doctor,
+    },
+}
+for panel, commands in PANELS.items():
+    for name, command in commands.items():
+        app.command(name, rich_help_panel=panel)(command)
 
 
 def main() -> None:
