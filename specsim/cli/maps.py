@@ -52,14 +52,14 @@ def map_speedups(
     from specsim.report.maps import map_sentences, missing
     from specsim.report.numbers import read_counts
     from specsim.schema.load import load_scenario
-    from specsim.schema.map_options import OPTIONS, with_map
+    from specsim.schema.map_options import OPTIONS, named_by_option, with_map
 
     texts = {"contexts": contexts, "batches": batches, "num_draft_tokens": num_draft_tokens}
     stated = read_counts({OPTIONS[field]: text for field, text in texts.items()})
     inputs = with_map(load_scenario(scenario, overrides or ()), {field: stated[OPTIONS[field]] for field in texts})
     folder = out or Path("out") / f"{inputs.scenario.name}-map"
     refuse_existing(folder, force=force, read=inputs.files.values())
-    with simulation_bar(inputs.scenario.name) as progress:
+    with named_by_option(texts), simulation_bar(inputs.scenario.name) as progress:
         result = simulate_map(inputs, jobs=jobs, progress=progress)
     answer, *others = sentences = [*map_sentences(inputs, result), *cost_sentences(inputs)]
     write_folder(folder, map_files(inputs, result, sentences), force=force)

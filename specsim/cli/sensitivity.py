@@ -15,7 +15,7 @@ def sensitivity(
     overrides: SetOption = None,
     change: Annotated[
         float,
-        typer.Option(metavar="SHARE", min=0.01, max=0.9, help="By which each input is lower and higher: 0.1 is 10 %."),
+        typer.Option(metavar="SHARE", help="By which each input is lower and higher, 0.01 to 0.9: 0.1 is 10 %."),
     ] = 0.1,
     out: OutOption = None,
     force: ForceOption = False,
@@ -32,8 +32,8 @@ def sensitivity(
     specsim sensitivity my.yaml --change 0.2 --set speculation.policy.num_draft_tokens=2
     """
     from specsim.cli.terminal import console, simulation_bar, warn
-    from specsim.errors import PartialResultError
-    from specsim.planner.sensitivity import simulate_sensitivity
+    from specsim.errors import Gathered, PartialResultError
+    from specsim.planner.sensitivity import check_change, simulate_sensitivity
     from specsim.report.extrapolation import extrapolation_sentence
     from specsim.report.folder import refuse_existing, write_folder
     from specsim.report.inputs import cost_sentences
@@ -41,7 +41,11 @@ def sensitivity(
     from specsim.report.sensitivity_files import sensitivity_files
     from specsim.schema.load import load_scenario
 
-    inputs = load_scenario(scenario, overrides or ())
+    gathered = Gathered()
+    gathered.attempt(check_change, change)
+    inputs = gathered.attempt(load_scenario, scenario, overrides or ())
+    gathered.settle()
+    assert inputs is not None
     folder = out or Path("out") / f"{inputs.scenario.name}-sensitivity"
     refuse_existing(folder, force=force, read=inputs.files.values())
     with simulation_bar(inputs.scenario.name) as progress:

@@ -33,8 +33,8 @@ STRONGEST = np.log(2.0)
 SPEEDUPS = LinearSegmentedColormap.from_list("speedup", [VERMILLION, "#FFFFFF", BLUE])
 DARK = 0.45
 """Luminance under which text is white."""
-BELOW = 0.22
-"""How far below the middle of its cell text stands, in heights of the cell, clear of the mark on a break-even."""
+BELOW = 17
+"""How far below its batch and context a cell's value stands, in points, where a break-even is marked in the cell."""
 LINE = 118
 """Characters of the title in a line."""
 
@@ -80,7 +80,7 @@ def map_figure(
             _frame(axes, batches, contexts)
             axes.set_title(name, loc="left", fontsize=12)
         panels[0].set_ylabel("context: mean tokens of a request in mid-decode (logarithmic)")
-        _draw_speedups(panels[0], cells, batches, contexts)
+        _draw_speedups(panels[0], cells, batches, contexts, break_evens)
         _draw_break_evens(panels[0], break_evens)
         _draw_best(panels[1], cells, batches, contexts)
         _explain(figure, any_wait=not cells["all_run"].all(), crosses=any(break_evens.values()))
@@ -131,14 +131,26 @@ def _table(cells: pd.DataFrame, column: str) -> Floats:
     return np.where(runs, table, np.nan)
 
 
-def _draw_speedups(axes: Axes, cells: pd.DataFrame, batches: Floats, contexts: Floats) -> None:
+def _draw_speedups(
+    axes: Axes, cells: pd.DataFrame, batches: Floats, contexts: Floats, found: Mapping[int, Sequence[BreakEven]]
+) -> None:
     speedups = _table(cells, "speedup")
     colours = np.clip(np.log(speedups), -STRONGEST, STRONGEST)
     drawn = _cells(axes, colours, batches, contexts, SPEEDUPS, Normalize(-STRONGEST, STRONGEST))
-    _write(axes, speedups, drawn, batches, contexts, "{:.2f}".format)
+    _write(axes, speedups, drawn, batches, contexts, "{:.2f}".format, _marked(found, batches, contexts))
     if min(speedups.shape) > 1:
         lines = axes.contour(batches, contexts, speedups, CONTOURS, colors=INK, linewidths=0.9, linestyles="dashed")
-        axes.clabel(lines, fmt=lambda level: f"{level:g}×", fontsize=9)
+        for label in axes.clabel(lines, fmt=lambda level: f"{level:g}×", fontsize=9):
+            label.set_path_effects([withStroke(linewidth=3, foreground="white")])
+
+
+def _marked(found: Mapping[int, Sequence[BreakEven]], batches: Floats, contexts: Floats) -> NDArray[np.bool_]:
+    """Cells that a break-even or its interval lies in [contexts, batches]."""
+    marked = np.zeros((contexts.size, batches.size), dtype=bool)
+    for i, context in enumerate(contexts):
+        for j, (left, right) in enumerate(pairwise(_edges(batches))):
+            marked[i, j] = any(one.low < right and one.high > left for one in found.get(int(context), ()))
+    return marked
 
 
 def _draw_break_evens(axes: Axes, found: Mapping[int, Sequence[BreakEven]]) -> None:
@@ -179,14 +191,20 @@ def _cells(
 
 
 def _write(
-    axes: Axes, values: Floats, shades: Floats, batches: Floats, contexts: Floats, text: Callable[[float], str]
+    axes: Axes,
+    values: Floats,
+    shades: Floats,
+    batches: Floats,
+    contexts: Floats,
+    text: Callable[[float], str],
+    marked: NDArray[np.bool_] | None = None,
 ) -> None:
-    """The value of each cell in it, in white where the cell is dark."""
-    heights = _edges(contexts)
+    """The value of each cell at its batch and context, or right below where a mark stands; white where it is dark."""
     for i, j in zip(*np.nonzero(np.isfinite(values)), strict=True):
         luminance = float(shades[i, j, :3] @ np.array([0.2126, 0.7152, 0.0722]))
-        axes.text(
-            batches[j], contexts[i] * (heights[i] / heights[i + 1]) ** BELOW, text(float(values[i, j])),
+        below = BELOW if marked is not None and marked[i, j] else 0
+        axes.annotate(
+            text(float(values[i, j])), xy=(batches[j], contexts[i]), xytext=(0, -below), textcoords="offset points",
             color="white" if luminance < DARK else INK, ha="center", va="center", fontsize=9.5, zorder=5,
-            path_effects=[withStroke(linewidth=3, foreground=shades[i, j])],  # lines pass behind
+            bbox={"boxstyle": "square,pad=0.15", "facecolor": shades[i, j], "edgecolor": "none"},  # lines pass behind
         )  # fmt: skip

@@ -17,26 +17,29 @@ WIDTH, BAR, HEAD, FOOT = 1200, 62, 150, 75
 ROOM = 0.34  # beyond the longest bars, for their labels, as a share of what they span
 
 
+HEIGHT = 0.6  # of a bar; the rest is gap
+
+
 class End(NamedTuple):
     """Where a bar ends.
 
     Attributes:
-        value: of the answer.
+        value: of the answer; None where that is open, so that only the label is drawn.
         label: what stands there.
-        known: False where the answer lies beyond.
+        known: False where the answer lies beyond, or is open.
     """
 
-    value: float
+    value: float | None
     label: str
     known: bool
 
 
 class TornadoBar(NamedTuple):
-    """An input; an end that is None is not drawn."""
+    """An input, and where the answer is with a lower and a higher value of it."""
 
     name: str
-    lower: End | None
-    higher: End | None
+    lower: End
+    higher: End
 
 
 def tornado_figure(
@@ -86,23 +89,45 @@ def tornado_figure(
 
 def _limit(axes: Axes, bars: Sequence[TornadoBar], middle: float | None) -> None:
     """Room for all bars and their labels; the answer's scale does not begin at 0, since bars are differences."""
-    ends = [end.value for bar in bars for end in (bar.lower, bar.higher) if end]
+    ends = [end.value for bar in bars for end in (bar.lower, bar.higher) if end.value is not None]
     values = [*ends, *([] if middle is None else [middle])] or [1.0]
     span = max(values) - min(values) or 0.1 * max(values)
     axes.set_xlim(max(0.0, min(values) - ROOM * span), max(values) + ROOM * span)
 
 
 def _draw(axes: Axes, place: int, bar: TornadoBar, middle: float | None) -> None:
-    for end, other, colour in ((bar.lower, bar.higher, ORANGE), (bar.higher, bar.lower, BLUE)):
-        if end is None:
-            continue
-        start = middle if middle is not None else (end.value + other.value) / 2 if other else end.value
+    """Both ends beside each other; where they lie on the same side, one under the other, each half as high."""
+    start = _start(bar, middle, sum(axes.get_xlim()) / 2)
+    lower_left = _is_left(bar.lower, bar.higher, start)
+    higher_left = _is_left(bar.higher, bar.lower, start)
+    if bar.lower.value is None and bar.higher.value is None:
+        higher_left = not lower_left
+    same_side = lower_left == higher_left
+    for end, left, colour, row in ((bar.lower, lower_left, ORANGE, -1), (bar.higher, higher_left, BLUE, 1)):
+        at = place + row * HEIGHT / 4 if same_side else place
+        value = start if end.value is None else end.value
         axes.barh(
-            place, end.value - start, left=start, height=0.6, color=colour, hatch="" if end.known else "//",
-            edgecolor="white", linewidth=0,
+            at, value - start, left=start, height=HEIGHT / 2 if same_side else HEIGHT, color=colour,
+            hatch="" if end.known else "//", edgecolor="white", linewidth=0,
         )  # fmt: skip
-        left = end.value < start
+        if end.value == start:  # a bar of no length would not be seen
+            axes.plot([start], [at], color=colour, marker="|", markersize=14, markeredgewidth=3)
         axes.annotate(
-            end.label, xy=(end.value, place), xytext=(-6 if left else 6, 0), textcoords="offset points",
-            ha="right" if left else "left", va="center",
+            end.label, xy=(value, at), xytext=(-6 if left else 6, 0), textcoords="offset points",
+            ha="right" if left else "left", va="center", color=GREY if end.value is None else INK,
         )  # fmt: skip
+
+
+def _start(bar: TornadoBar, middle: float | None, otherwise: float) -> float:
+    """Where both ends begin: at the answer as inputs stand, or half way between them; otherwise where told."""
+    values = [end.value for end in (bar.lower, bar.higher) if end.value is not None]
+    if middle is not None:
+        return middle
+    return sum(values) / len(values) if values else otherwise
+
+
+def _is_left(end: End, other: End, start: float) -> bool:
+    """On which side of the start an end lies; one that is open stands where the other does not."""
+    if end.value is not None:
+        return end.value < start
+    return other.value is None or other.value >= start

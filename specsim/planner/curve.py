@@ -72,7 +72,13 @@ class CurveResult:
         return grid.pivot(index="batch", columns="num_draft_tokens", values="tokens_per_s").idxmax(axis=1).astype(int)
 
 
-def simulate_curve(inputs: Inputs, *, jobs: int | None = None, progress: Progress = lambda share: None) -> CurveResult:
+def simulate_curve(
+    inputs: Inputs,
+    *,
+    jobs: int | None = None,
+    progress: Progress = lambda share: None,
+    refine: bool = True,
+) -> CurveResult:
     """Run every point of the scenario's curve; the result does not depend on ``jobs``.
 
     An interruption (Ctrl-C) ends it; the points finished by then are the result, which says what is missing.
@@ -81,6 +87,7 @@ def simulate_curve(inputs: Inputs, *, jobs: int | None = None, progress: Progres
         inputs: the scenario and what it refers to.
         jobs: processes; None for one per processor.
         progress: told of finished work.
+        refine: whether batches right at the crossings are run besides the grid.
 
     Raises:
         InfeasibleError: before anything is simulated, when some request could never be served.
@@ -92,7 +99,7 @@ def simulate_curve(inputs: Inputs, *, jobs: int | None = None, progress: Progres
     for point in points:
         for replication in range(curve.replications):
             simulation.lengths_checked(num_requests(inputs, point.batch), point.num_draft_tokens, replication)
-    found = run_curve(inputs, points, draft_lengths, jobs or os.cpu_count() or 1, progress)
+    found = run_curve(inputs, points, draft_lengths, jobs or os.cpu_count() or 1, progress, refine=refine)
     return replace(_result(simulation, found.runs, found.missing), interrupted=found.interrupted)
 
 

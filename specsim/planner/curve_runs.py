@@ -41,6 +41,8 @@ def run_curve(
     jobs: int,
     progress: Progress,
     judged: Callable[[Runs], Runs] = lambda runs: runs,
+    *,
+    refine: bool = True,
 ) -> CurveRuns:
     """Run the points of a grid, then batches nearer to where it changes whether speculation pays.
 
@@ -53,15 +55,17 @@ def run_curve(
         jobs: processes.
         progress: told of finished work.
         judged: runs → those among which crossings are looked for; by default all.
+        refine: whether batches nearer to crossings are run at all.
 
     Raises:
         KeyboardInterrupt: before any speedup was known.
     """
     runs: Runs = {}
     refined, interrupted = tuple(refined), False
+    grid_share = GRID_SHARE if refine else 1.0
     try:  # points are taken in one by one, as they finish
-        runs.update(run_all(inputs, points, jobs, lambda share: progress(GRID_SHARE * share)))
-        for _ in range(REFINEMENTS):
+        runs.update(run_all(inputs, points, jobs, lambda share: progress(grid_share * share)))
+        for _ in range(REFINEMENTS if refine else 0):
             near = [point for point in _points_at_crossings(refined, judged(runs)) if point not in runs]
             runs.update(run_all(inputs, near, jobs, lambda share: progress((1 - GRID_SHARE) / REFINEMENTS * share)))
     except KeyboardInterrupt:

@@ -1,11 +1,11 @@
-"""How far the break-even moves when one input is off: a curve for each change, on the same requests and luck."""
+"""How far the break-even moves when one input is off: a curve for each change, at the same batches and luck."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from specsim.analysis.crossings import Crossing, Crossings
 from specsim.analysis.intervals import Interval, paired_speedup_interval
@@ -16,6 +16,17 @@ from specsim.planner.curve import CurveResult, simulate_curve
 from specsim.planner.points import Point, Progress
 from specsim.schema.load import Inputs
 from specsim.schema.policy import StaticPolicy
+
+Where = Literal["found", "beyond", "below", "open"]
+SLOPES = (1.5, 3.0)
+"""Percent of the break-even for each percent of an input, at which all curves have a batch on either side.
+
+Most inputs move it by about their own share at the most, since costs are sums of parts, and acceptance, which costs
+nothing, by about three times its share; so most ends lie between batches that are near to them.
+"""
+
+CHANGES = (0.01, 0.9)
+"""The least share that inputs are changed by, and the most."""
 
 
 class Outcome(NamedTuple):
@@ -34,6 +45,30 @@ class Outcome(NamedTuple):
         """The largest batch at which speculation was established to stop paying; None where there is none."""
         found = [crossing for crossing in self.crossings.crossings if crossing.established and crossing.stops_paying]
         return found[-1] if found else None
+
+    @property
+    def where(self) -> Where:
+        """Where the break-even lies: found, beyond the batches simulated, below them, or left open by the runs."""
+        if self.break_even:
+            return "found"
+        if self.crossings.verdict == "never pays":
+            return "below"
+        pays, undecided = self.crossings.pays, self.crossings.undecided
+        # costs that reach the largest batch, after batches at which it pays, would make a break-even
+        return "beyond" if pays and (not undecided or pays[-1].high > undecided[-1].high) else "open"
+
+    @property
+    def left_open(self) -> tuple[float, ...]:
+        """The batch on one side or other of which the break-even lies, where the runs leave it open.
+
+        It is the largest simulated where that is undecided; else speculation costs at the largest and is nowhere known
+        to pay, and it is the smallest undecided.
+        """
+        if self.where != "open":
+            return ()
+        undecided, costs = self.crossings.undecided, self.crossings.costs
+        reaches_end = not costs or undecided[-1].high > costs[-1].high
+        return (undecided[-1].high if reaches_end else undecided[0].low,)
 
 
 class Shift(NamedTuple):
@@ -56,7 +91,7 @@ class SensitivityResult:
     Attributes:
         num_draft_tokens: that are drafted.
         change: by which share each input was lower and higher.
-        batches: that were simulated.
+        batches: that were simulated, the same whatever was changed.
         base: what comes of the scenario as it stands.
         shifts: of each input, in the order of ``CHANGEABLE``.
         fixed: input that was not changed → why.
@@ -91,12 +126,19 @@ class SensitivityResult:
     def swing(self, shift: Shift) -> float:
         """How many times as large the answer is at one end as at the other, at least 1.
 
-        Infinite where one end has none, and 1 where neither has.
+        Infinite where one end lies beyond or below all batches and the other does not. An end that the runs leave open
+        is taken for what comes of the scenario as it stands.
         """
         known = [end for end in self.ends(shift) if end is not None]
+        if self.is_open(shift) and (base := self._value(self.base)):
+            known.append(base)
         if len(known) == 2:
             return max(known) / min(known)
-        return math.inf if known or shift.lower.crossings.verdict != shift.higher.crossings.verdict else 1.0
+        return 1.0 if self.is_open(shift) or shift.lower.where == shift.higher.where else math.inf
+
+    def is_open(self, shift: Shift) -> bool:
+        """Whether the runs leave open where the break-even lies at an end."""
+        return self.has_break_even and "open" in (shift.lower.where, shift.higher.where)
 
     def elasticity(self, shift: Shift) -> float | None:
         """By how many percent the answer moves for each of the input, on average over the change.
@@ -112,6 +154,18 @@ class SensitivityResult:
     def by_swing(self) -> list[Shift]:
         """What moves the answer most first."""
         return sorted(self.shifts, key=lambda shift: -self.swing(shift))
+
+
+def check_change(change: float) -> None:
+    """Refuse a change that is none, or that leaves next to nothing of an input.
+
+    Raises:
+        InputError: when it is no number within the limits.
+    """
+    least, most = CHANGES
+    if not least <= change <= most:  # nan is neither
+        remedy = f"must be a share from {least:g} to {most:g} of each input; write 0.1 for 10 % lower and higher"
+        raise invalid("--change", "", change, remedy)
 
 
 def simulate_sensitivity(
@@ -145,10 +199,10 @@ def simulate_sensitivity(
     alone = _alone(inputs, num_draft_tokens)
     fixed = {part.name: reason for part in CHANGEABLE if (reason := part.why_not(alone))}
     varied = [part for part in CHANGEABLE if part.name not in fixed]
-    share = 1 / (1 + 2 * len(varied))
+    share = 1 / (2 + 2 * len(varied))
 
-    def curve_of(one: Inputs) -> CurveResult:
-        found = simulate_curve(one, jobs=jobs, progress=lambda done: progress(share * done))
+    def curve_of(one: Inputs, *, refine: bool = False) -> CurveResult:
+        found = simulate_curve(one, jobs=jobs, progress=lambda done: progress(share * done), refine=refine)
         if found.interrupted:
             raise KeyboardInterrupt
         return found
@@ -156,11 +210,12 @@ def simulate_sensitivity(
     def outcome_of(one: Inputs) -> Outcome:
         return _outcome(curve_of(one), num_draft_tokens)
 
-    base = curve_of(alone)
+    shared = _at_batches(alone, _shared_batches(curve_of(alone, refine=True), num_draft_tokens, change))
+    base = curve_of(shared)
     shifts: dict[str, Shift] = {}
     try:
         for part in varied:
-            shifts[part.name] = _shift(alone, part, change, outcome_of)
+            shifts[part.name] = _shift(shared, part, change, outcome_of)
     except KeyboardInterrupt:
         if not shifts:
             raise
@@ -185,6 +240,31 @@ def _alone(inputs: Inputs, num_draft_tokens: int) -> Inputs:
         "curve": scenario.curve.model_copy(update={"num_draft_tokens": (num_draft_tokens,)}),
     }
     return replace(inputs, scenario=scenario.model_copy(update=update))
+
+
+def _shared_batches(curve: CurveResult, num_draft_tokens: int, change: float) -> tuple[int, ...]:
+    """Batches at which all are compared: the grid, and more around the break-even of the scenario as it stands.
+
+    Were each curve refined at its own crossing, ends would differ by the luck of different batches as well.
+
+    Args:
+        curve: of the scenario as it stands, with batches right at its crossings.
+        num_draft_tokens: whose break-even it is.
+        change: by which share inputs are lower and higher.
+    """
+    stops = _outcome(curve, num_draft_tokens).break_even
+    if stops is None:
+        return curve.batches
+    powers = [sign * slope for slope in SLOPES for sign in (-1, 1)]
+    around = {round(stops.batch * (1 + change) ** power) for power in powers}
+    within = {batch for batch in around if curve.batches[0] < batch < curve.batches[-1]}
+    return tuple(sorted({*curve.points["batch"].tolist(), *within}))
+
+
+def _at_batches(inputs: Inputs, batches: tuple[int, ...]) -> Inputs:
+    scenario = inputs.scenario
+    curve = scenario.curve.model_copy(update={"batches": batches})
+    return replace(inputs, scenario=scenario.model_copy(update={"curve": curve}))
 
 
 def _outcome(curve: CurveResult, num_draft_tokens: int) -> Outcome:

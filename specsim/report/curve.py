@@ -14,7 +14,7 @@ from rich.table import Table
 from specsim.analysis.crossings import Crossings
 from specsim.planner.curve import CurveResult
 from specsim.report.fleet import fleet_words
-from specsim.report.words import drafts, from_to
+from specsim.report.words import drafts, from_to, pays_throughout
 from specsim.schema.scenario import Scenario
 
 
@@ -72,10 +72,8 @@ def pays(found: Crossings, batches: str) -> str:
         found: what a curve says.
         batches: that were simulated, in words.
     """
-    if found.verdict == "always pays":
-        return f"pays at every batch simulated, {batches}"
-    if found.verdict == "never pays":
-        return f"pays at no batch simulated, {batches}"
+    if found.verdict in ("always pays", "never pays"):
+        return pays_throughout(batches, pays=found.verdict == "always pays")
     established = [crossing for crossing in found.crossings if crossing.established]
     if not established:
         return _undecided(found, batches)

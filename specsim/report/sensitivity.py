@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from rich.table import Table
 
 from specsim.planner.sensitivity import Outcome, SensitivityResult, Shift
-from specsim.report.words import drafts, from_to
+from specsim.report.words import drafts, from_to, pays_throughout
 from specsim.schema.load import Inputs
 
 
@@ -19,6 +19,7 @@ def sensitivity_sentences(inputs: Inputs, result: SensitivityResult) -> list[str
     """The answer first, then what was left as it is."""
     return [
         f"With {drafts(inputs.scenario, result.num_draft_tokens)} speculation {_pays(result)}. {_most(result)}",
+        *_not_established(result),
         *_left_out(result),
         f"Each input is changed by {percent(result)} by itself, the others as they stand; {answer_words(result)} with "
         f"95 % intervals ({inputs.scenario.curve.replications} paired runs a batch).",
@@ -30,10 +31,8 @@ def _pays(result: SensitivityResult) -> str:
     if base.break_even:
         return f"pays up to batch {base.break_even}"
     match base.crossings.verdict:
-        case "always pays":
-            found = f"pays at every batch simulated, {batches}"
-        case "never pays":
-            found = f"pays at no batch simulated, {batches}"
+        case "always pays" | "never pays" as verdict:
+            found = pays_throughout(batches, pays=verdict == "always pays")
         case _:
             found = f"has no break-even that these runs establish, at batch {batches}"
     return found if result.has_break_even else f"{found}; at the largest the speedup is {_speedup(base)}"
@@ -48,10 +47,27 @@ def _most(result: SensitivityResult) -> str:
         f"{first.name.capitalize()} moves it most: {percent(result)} lower, {ending(result, first.lower)}; higher, "
         f"{ending(result, first.higher)}{per_percent}."
     )
-    if not others or math.isinf(result.swing(others[-1])):
+    known = [shift for shift in others if not result.is_open(shift)]
+    if not known or math.isinf(result.swing(known[-1])):
         return told
-    least = others[-1]
+    least = known[-1]
     return f"{told} {least.name.capitalize()} moves it least, by {100 * (result.swing(least) - 1):.1f} % in all."
+
+
+def _not_established(result: SensitivityResult) -> Iterator[str]:
+    """What stands behind the words, where they are said."""
+    if not result.has_break_even:
+        return
+    ends = (outcome for shift in result.shifts for outcome in (shift.lower, shift.higher))
+    batches = sorted({batch for outcome in (result.base, *ends) for batch in outcome.left_open})
+    if batches:
+        named = f"batch{'es' if len(batches) > 1 else ''} {' and '.join(f'{batch:.0f}' for batch in batches)}"
+        grid = {result.batches[0]: "smaller", result.batches[-1]: "larger"}
+        beyond = [f"{grid[batch]} curve.batches" for batch in batches if batch in grid]
+        yield (
+            f"Not established: the runs leave open on which side of {named} the break-even lies; add "
+            f"{' or '.join([*beyond, 'curve.replications'])}."
+        )
 
 
 def _left_out(result: SensitivityResult) -> Iterator[str]:
@@ -77,10 +93,10 @@ def ending(result: SensitivityResult, outcome: Outcome) -> str:
         return _speedup(outcome)
     if outcome.break_even:
         return str(outcome.break_even)
-    match outcome.crossings.verdict:
-        case "always pays":
+    match outcome.where:
+        case "beyond":
             return f"beyond {result.batches[-1]}"
-        case "never pays":
+        case "below":
             return f"below {result.batches[0]}"
         case _:
             return "not established"

@@ -31,7 +31,7 @@ def sensitivity_files(inputs: Inputs, result: SensitivityResult, sentences: Sequ
     base = _end(result, result.base)
     figure = tornado_figure(
         [TornadoBar(shift.name, _end(result, shift.lower), _end(result, shift.higher)) for shift in result.by_swing],
-        middle=base if base and base.known else None,
+        middle=base if base.known else None,
         change=result.change,
         axis="break-even batch" if result.has_break_even else f"speedup at batch {result.batches[-1]}",
         title=_title(inputs, result),
@@ -57,20 +57,20 @@ def _title(inputs: Inputs, result: SensitivityResult) -> str:
     return f"What {drafted} gain at batch {result.batches[-1]} {off}"
 
 
-def _end(result: SensitivityResult, outcome: Outcome) -> End | None:
+def _end(result: SensitivityResult, outcome: Outcome) -> End:
     """Where a bar ends: at the answer, or at the last batch simulated; nowhere where runs leave it open."""
     label = ending(result, outcome)
     if not result.has_break_even:
         return End(outcome.speedup.estimate, label, known=True)
     if outcome.break_even:
         return End(outcome.break_even.batch, label, known=True)
-    match outcome.crossings.verdict:
-        case "always pays":
+    match outcome.where:
+        case "beyond":
             return End(float(result.batches[-1]), label, known=False)
-        case "never pays":
+        case "below":
             return End(float(result.batches[0]), label, known=False)
         case _:
-            return None
+            return End(None, label, known=False)
 
 
 def sensitivity_frame(result: SensitivityResult) -> pd.DataFrame:

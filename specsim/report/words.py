@@ -44,6 +44,18 @@ def from_to(low: object, high: object) -> str:
     return str(low) if str(low) == str(high) else f"{low} to {high}"
 
 
+def pays_throughout(batches: str, *, pays: bool) -> str:
+    """``pays at every batch simulated, 1 to 8``, ``pays at no batch …``; of a single one, ``does not pay at batch 8``.
+
+    Args:
+        batches: that were simulated, as ``from_to`` says them.
+        pays: whether speculation pays at all of them, or at none.
+    """
+    if batches.isdecimal():
+        return f"{'pays' if pays else 'does not pay'} at batch {batches}"
+    return f"pays at {'every' if pays else 'no'} batch simulated, {batches}"
+
+
 def other_units(figures: Iterable[Figure], of: str = "") -> Iterator[str]:
     """That figures are so far from what is predicted that their unit may be another.
 

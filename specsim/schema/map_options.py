@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from pydantic import ValidationError
 
-from specsim.errors import InputError
+from specsim.errors import InputError, SpecsimError
 from specsim.schema import checks, problems
 from specsim.schema.load import Inputs
 from specsim.schema.maps import Map
@@ -37,3 +38,24 @@ def with_map(inputs: Inputs, options: Mapping[str, Sequence[int] | None]) -> Inp
         if not wrong:
             return replace(inputs, scenario=mapped)
     raise InputError(problems.of_options(wrong, OPTIONS, "map"))
+
+
+@contextmanager
+def named_by_option(options: Mapping[str, object]) -> Iterator[None]:
+    """Let what is found wrong with a field of the map name the option that stated it, where one did.
+
+    Args:
+        options: field of the map → what was given; None where the option was not.
+
+    Raises:
+        SpecsimError: of the kind that was raised inside, with the same problems.
+    """
+    paths = {f"map.{field}": OPTIONS[field] for field, given in options.items() if given is not None}
+    try:
+        yield
+    except SpecsimError as error:
+        renamed = [
+            replace(problem, where=paths[problem.path], path="") if problem.path in paths else problem
+            for problem in error.problems
+        ]
+        raise type(error)(renamed) from error

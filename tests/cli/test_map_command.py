@@ -63,11 +63,11 @@ def test_the_resolved_scenario_gives_the_same_bytes_in_other_processes(command, 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--contexts", "512,200000"), ["map.contexts is 200000: the target takes 131072 positions", "131060 or less"]),
-        (("--contexts", "16,512"), ["map.contexts is 16: is too short", "write 48 or more"]),
+        (("--contexts", "512,200000"), ["--contexts is 200000: the target takes 131072 positions", "131060 or less"]),
+        (("--contexts", "16,512"), ["--contexts is 16: is too short", "write 48 or more"]),
         (
             ("--contexts", "16,200000"),
-            ["(2 problems)", "map.contexts is 16", "map.contexts is 200000"],
+            ["(2 problems)", "--contexts is 16", "--contexts is 200000"],
         ),
         (("--contexts", "512,256"), ["--contexts is [512, 256]: must ascend"]),
         (("--contexts", "512,512"), ["--contexts", "each value once"]),
@@ -80,7 +80,7 @@ def test_the_resolved_scenario_gives_the_same_bytes_in_other_processes(command, 
         (("--set", "map=[1]"), ["map"]),
         (
             ("--contexts", "512,130000", "--set", "deployment.device=a100-sxm-40gb", "--set", MODEL),
-            ["map.contexts is 130000: the KV pool holds", "fewer than the longest request"],
+            ["--contexts is 130000: the KV pool holds", "fewer than the longest request"],
         ),
         (("--set", "deployment.target=llama-3.1-405b", "--set", "speculation.drafter={kind: ngram, host_time_per_step: "
           "1 ms, host_time_per_sequence: 1 us}"), ["the weights need"]),

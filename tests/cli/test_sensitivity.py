@@ -69,9 +69,9 @@ def test_before_one_is_finished_nothing_is_written(command, tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--change", "0"), "--change"),
+        (("--change", "0"), "--change is 0.0: must be a share from 0.01 to 0.9"),
         (("--change", "1"), "--change"),
-        (("--change", "nan"), "--change"),
+        (("--change", "nan"), "--change is nan: must be a share from 0.01 to 0.9"),
         (("--set", "speculation.policy.num_draft_tokens=0"), "drafts nothing"),
     ],
 )
