@@ -66,10 +66,10 @@ def tornado_figure(
         _limit(axes, bars, at)
         for place, bar in enumerate(bars):
             _draw(axes, place, bar, at)
-        if middle is not None:
-            axes.axvline(middle.value, color=INK, linewidth=1.2)
+        if middle is not None and at is not None:
+            axes.axvline(at, color=INK, linewidth=1.2)
             axes.annotate(
-                f"as it stands: {middle.label}", xy=(middle.value, 0), xycoords=axes.get_xaxis_transform(),
+                f"as it stands: {middle.label}", xy=(at, 0), xycoords=axes.get_xaxis_transform(),
                 xytext=(0, -32), textcoords="offset points", ha="center", annotation_clip=False,
             )  # fmt: skip
         axes.set_yticks(range(len(bars)), [bar.name for bar in bars])

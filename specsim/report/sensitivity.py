@@ -62,7 +62,7 @@ def _not_established(result: SensitivityResult) -> Iterator[str]:
     batches = sorted({batch for outcome in (result.base, *ends) for batch in outcome.left_open})
     if batches:
         named = f"batch{'es' if len(batches) > 1 else ''} {' and '.join(f'{batch:.0f}' for batch in batches)}"
-        grid = {result.batches[0]: "smaller", result.batches[-1]: "larger"}
+        grid: dict[float, str] = {result.batches[0]: "smaller", result.batches[-1]: "larger"}
         beyond = [f"{grid[batch]} curve.batches" for batch in batches if batch in grid]
         yield (
             f"Not established: the runs leave open on which side of {named} the break-even lies; add "

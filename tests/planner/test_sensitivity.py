@@ -4,7 +4,11 @@ import math
 
 import pytest
 
+from specsim.analysis.crossings import find_crossings
+from specsim.analysis.intervals import Interval
 from specsim.errors import InputError
+from specsim.planner import sensitivity
+from specsim.planner.curve import simulate_curve
 from specsim.planner.sensitivity import simulate_sensitivity
 from specsim.schema.load import load_scenario
 
@@ -83,3 +87,66 @@ def test_a_policy_that_never_drafts_is_refused():
     inputs = load_scenario("theory-h100-ideal", ["speculation.policy.num_draft_tokens=0"])
     with pytest.raises(InputError, match="drafts nothing"):
         simulate_sensitivity(inputs, 0.1)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Few short requests whose acceptance is luck, and the grids of the curves that were simulated."""
+    grids = []
+
+    def recorded(inputs, *, refine, **kwargs):
+        curve = simulate_curve(inputs, refine=refine, **kwargs)
+        grids.append((refine, tuple(sorted(set(curve.points["batch"])))))
+        return curve
+
+    few = (
+        "speculation.acceptance={kind: constant, overlap: 0.6}",
+        "workload.lengths={kind: fixed, prompt_tokens: 16, output_tokens: 12}",
+        "curve={batches: [20, 100, 290], replications: 3, requests_per_slot: 3}",
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sensitivity, "simulate_curve", recorded)
+        return simulate_sensitivity(load_scenario("theory-h100-ideal", few), 0.1, jobs=1), grids
+
+
+def test_all_are_compared_at_the_same_batches(noisy):
+    """Those right at the base's break-even among them."""
+    result, ((refined, first), *others) = noisy
+    assert refined
+    assert set(others) == {(False, result.batches)}
+    assert len(others) == 1 + 2 * len(result.shifts)
+    assert set(first) < set(result.batches)
+    around = [result.base.break_even.batch * 1.1**power for power in (-3, -1.5, 1.5, 3)]
+    assert all(min(abs(batch - near) for batch in result.batches) < 2 for near in around)
+
+
+@pytest.mark.parametrize(
+    ("name", "sign"), [("acceptance", 1), ("compute achieved", 1), ("bandwidth achieved", -1), ("draft time", -1)]
+)
+def test_the_base_lies_between_the_ends(noisy, name, sign):
+    result, _ = noisy
+    lower, higher = ends(result, name)
+    assert sign * lower < sign * result.base.break_even.batch < sign * higher
+
+
+def outcome(speedups):
+    """Of means at batches 1, 8 and 64, two replications 2 % apart each."""
+    drawn = [[factor * speedup for speedup in speedups] for factor in (0.99, 1.01)]
+    return sensitivity.Outcome(find_crossings([1, 8, 64], drawn), Interval(1.0, 0.9, 1.1, confidence=0.95, n=2))
+
+
+@pytest.mark.parametrize(
+    ("speedups", "where", "left_open"),
+    [
+        ((2, 2, 0.5), "found", ()),
+        ((2, 2, 2), "beyond", ()),
+        ((0.5, 0.5, 2), "beyond", ()),
+        ((0.5, 0.5, 0.5), "below", ()),
+        ((2, 2, 1), "open", (64,)),
+        ((1, 0.5, 0.5), "open", (1,)),
+        ((1, 1, 1), "open", (64,)),
+    ],
+)
+def test_where_the_break_even_lies(speedups, where, left_open):
+    found = outcome(speedups)
+    assert (found.where, found.left_open) == (where, left_open)
