@@ -42,7 +42,7 @@ def test_inputs_that_are_finished_are_written(command, tmp_path, monkeypatch):
 
     def stopped(*args, **kwargs):
         calls.append(1)
-        if len(calls) > 60:
+        if len(calls) > 140:
             raise KeyboardInterrupt
         return function(*args, **kwargs)
 

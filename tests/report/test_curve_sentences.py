@@ -59,9 +59,12 @@ def test_undecided_at_the_end_only(said):
     assert "neither clearly pays nor clearly costs elsewhere; run more replications." in sentence
 
 
-@pytest.mark.parametrize(("speedup", "words"), [(2, "1: 2.00×."), (0.9, "1: it costs 10 %.")])
+@pytest.mark.parametrize(
+    ("speedup", "words"),
+    [(2, "speculation pays at batch 1: 2.00×."), (0.9, "speculation does not pay at batch 1: it costs 10 %.")],
+)
 def test_a_single_batch(said, speedup, words):
-    assert f" batch simulated, {words}" in said([speedup], batches=(1,))
+    assert words in said([speedup], batches=(1,))
 
 
 def test_verifying_that_is_never_free(said):
