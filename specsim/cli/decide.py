@@ -51,7 +51,7 @@ def decide(
 
     inputs = load_scenario(scenario, overrides or ())
     if checkpoint is not None:
-        refuse_checkpoint(inputs)
+        refuse_checkpoint(inputs, checkpoint)
     folder = out or Path("out") / f"{inputs.scenario.name}-decision"
     refuse_existing(folder, force=force, read=inputs.files.values())
     with simulation_bar(inputs.scenario.name) as progress:

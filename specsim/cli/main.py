@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -96,6 +97,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without × or γ shows ? and not a traceback
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # schedulers end jobs so: what is finished is written
     try:
         app()
     except SpecsimError as error:

@@ -86,7 +86,7 @@ def optimize(
     loaded = load_scenario(scenario, overrides or ())
     inputs = with_search(loaded, slo=slo, price=price, policies=policies, trials=trials, lists=lists)
     if checkpoint is not None:
-        refuse_checkpoint(inputs)
+        refuse_checkpoint(inputs, checkpoint)
     folder = out or Path("out") / f"{inputs.scenario.name}-optimize"
     refuse_existing(folder, force=force, read=inputs.files.values())
     with simulation_bar(inputs.scenario.name) as progress:

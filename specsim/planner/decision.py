@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from specsim.planner.decision_notes import decision_notes
 from specsim.planner.points import Point, PointRuns, Progress, run_all
 from specsim.planner.schedules import Throughputs, draft_length_at, schedule_of
 from specsim.schema.load import Inputs
-from specsim.schema.schedule import SchedulePolicy
+from specsim.schema.schedule import SchedulePolicy, ScheduleRow
 
 Floats = NDArray[np.float64]
 CURVE_SHARE = 0.85  # of the work; the rest simulates the schedule
@@ -84,8 +84,8 @@ class Decision:
     fixed: tuple[FixedLength, ...]
     over_none: Interval
     over_fixed: Interval
-    warnings: tuple[str, ...]
-    extrapolation: Extrapolation | None
+    warnings: tuple[str, ...] = ()
+    extrapolation: Extrapolation | None = None
 
     @property
     def best_fixed(self) -> FixedLength:
@@ -116,12 +116,32 @@ def simulate_decision(inputs: Inputs, *, jobs: int | None = None, progress: Prog
     runs = _run_schedule(inputs, schedule, curve.batches, jobs, lambda share: progress((1 - CURVE_SHARE) * share))
     simulation = simulation_of(inputs)
     beyond = simulation.extrapolation(farthest([run.reach for run in runs.values()])) if runs else None
-    return decision_of(
-        curve,
-        schedule,
-        {point: run.tokens_per_s for point, run in runs.items()},
-        warnings=tuple(decision_notes(simulation, schedule, curve.batches[-1])),
-        extrapolation=curve.extrapolation or beyond,
+    found = better_of(curve, decision_of(curve, schedule, {point: run.tokens_per_s for point, run in runs.items()}))
+    warnings = (*found.warnings, *decision_notes(simulation, found.schedule, curve.batches[-1]))
+    return replace(found, warnings=warnings, extrapolation=curve.extrapolation or beyond)
+
+
+def better_of(curve: CurveResult, found: Decision) -> Decision:
+    """The decision, or one length for all batches where that is clearly better on average, with a warning.
+
+    A table that drafts less at large batches still holds memory for its longest draft there (states of linear
+    attention, slots), so that fewer requests may run than if it always drafted less.
+    """
+    if found.over_fixed.high >= 1:
+        return found
+    row = ScheduleRow(batch=(1, None), num_draft_tokens=found.best_fixed.num_draft_tokens)
+    alone = decision_of(curve, SchedulePolicy(kind="schedule", table=(row,)), curve.throughputs)
+    return replace(alone, warnings=(_loses(found),))
+
+
+def _loses(decision: Decision) -> str:
+    """That the table was tried and is worse than one length."""
+    best, by = decision.best_fixed, _lost(decision.over_fixed)
+    always = f"{best.num_draft_tokens} drafts always" if best.num_draft_tokens else "no speculation"
+    return (
+        f"A table by batch, {len(decision.schedule.rows)} ranges, was simulated and yields {100 * by.estimate:.1f} % "
+        f"[{100 * by.low:.1f}, {100 * by.high:.1f}] less than {always}: switching costs more than it gains, such as "
+        "memory held for the longest draft where fewer are made."
     )
 
 
@@ -165,14 +185,7 @@ def _run_schedule(
     return dict(run_all(inputs, points, jobs or os.cpu_count() or 1, progress, schedule))
 
 
-def decision_of(
-    curve: CurveResult,
-    schedule: SchedulePolicy,
-    under_schedule: Throughputs,
-    *,
-    warnings: tuple[str, ...] = (),
-    extrapolation: Extrapolation | None = None,
-) -> Decision:
+def decision_of(curve: CurveResult, schedule: SchedulePolicy, under_schedule: Throughputs) -> Decision:
     """What a schedule is worth.
 
     Args:
@@ -180,7 +193,6 @@ def decision_of(
         schedule: what was derived from them.
         under_schedule: the same of runs under the schedule, by batch and its longest draft; without one of a schedule
             that never drafts.
-        warnings, extrapolation: as of ``Decision``.
     """
     batches, fixed_lengths = curve.batches, sorted({k for _, k in curve.throughputs})
     longest = schedule.num_draft_tokens
@@ -207,8 +219,6 @@ def decision_of(
         fixed=fixed,
         over_none=_over_batches(scheduled, of_length[0]),
         over_fixed=_over_batches(scheduled, best),
-        warnings=warnings,
-        extrapolation=extrapolation,
     )
 
 

@@ -81,6 +81,8 @@ def _acceptance(simulation: Simulation) -> Iterator[str]:
                 f'{stated} was measured on random prompts, as its source says ("{acceptance.source.strip()}"); real '
                 "traffic has another. Measure it on yours."
             )
+        elif re.search(r"\bexample\b", acceptance.source, re.IGNORECASE):
+            yield f"{stated} is an example, as its source says, and no measurement. Measure it on your traffic."
 
 
 def _lost_cache(simulation: Simulation) -> Iterator[str]:

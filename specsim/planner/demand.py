@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -59,14 +58,20 @@ def demand_of(simulation: Simulation, plan: Plan) -> Demand | None:
             return Demand(np.array([p.duration for p in periods]), np.array([p.rate for p in periods]))
         case Replay():
             times = simulation.traffic.arrivals(load, simulation.num_requests, 0)
-            return _counted(times, plan.period)
+            return counted(times, plan.period)
         case _:
             return Demand(np.ones(1), np.array([load.rate]))
 
 
-def _counted(times: Floats, period: float) -> Demand:
-    """Arrivals counted by period [s]; the last one is as long as the others."""
-    number = max(1, math.ceil(float(times[-1]) / period))
+def counted(times: Floats, period: float) -> Demand:
+    """Arrivals counted by period [s]; the last ends with the last arrival, or is part of the one before.
+
+    What is left over is a period of its own from half a period on; less would give its rate to chance.
+    """
+    end = float(times[-1])
+    number = max(1, int(end / period + 0.5))
+    seconds = np.full(number, period)
+    seconds[-1] = end - (number - 1) * period
     counts = np.bincount(np.minimum((times / period).astype(np.int64), number - 1), minlength=number)
-    rates = counts / period
-    return Demand(np.full(number, period), rates, float(rates.max()) / (len(times) / float(times[-1])))
+    rates = counts / seconds
+    return Demand(seconds, rates, float(rates.max()) / (len(times) / end))

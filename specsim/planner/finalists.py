@@ -35,7 +35,8 @@ class Measured(NamedTuple):
     """What came of candidates.
 
     Attributes:
-        finalists: the cheapest first; the scenario as it stands last, where it is none of the combinations.
+        finalists: the cheapest at mean rates first; the scenario as it stands last, where it is none of the
+            combinations.
         own_reason: why the scenario as it stands could not be measured; empty where it was, or was not asked for.
         interrupted: whether some are missing.
     """
@@ -76,5 +77,11 @@ def measure(chosen: Sequence[Candidate], jobs: int | None, progress: Progress) -
         if isinstance(known := found.get(i), ArmResult)
     ]
     reasons = [why for i, one in enumerate(chosen) if one.as_it_stands and isinstance(why := found.get(i), str)]
-    ordered = tuple(sorted(finalists, key=lambda one: (one.settings is None, one.gpu_seconds, not one.as_it_stands)))
-    return Measured(ordered, "".join(reasons), len(found) < len(chosen))
+    return Measured(tuple(sorted(finalists, key=_order)), "".join(reasons), len(found) < len(chosen))
+
+
+def _order(one: Finalist) -> tuple[bool, float, bool, int]:
+    """The cheapest first; of equals what is there already, then what is simplest to run."""
+    kinds = {"none": 0, "static": 1}
+    kind = one.settings.policy if one.settings else "static"
+    return one.settings is None, one.mean_gpu_seconds, not one.as_it_stands, kinds.get(kind, 2)

@@ -90,6 +90,12 @@ class Finalist(NamedTuple):
         tokens_per_s = self.result.tokens_per_s
         return self.num_devices / tokens_per_s * MILLION if tokens_per_s else float("inf")
 
+    @property
+    def mean_gpu_seconds(self) -> float:
+        """Likewise at the mean rate, by which finalists are ranked: it varies less than the bound."""
+        found = self.result.capacity
+        return self.gpu_seconds * found.bound / found.mean if found.bound else float("inf")
+
     def cost_over(self, other: Finalist) -> Interval | None:
         """Its cost over another's at the mean rates, with the 95 % interval; None where either meets no limits."""
         ratio = rate_ratio(other.result.capacity, self.result.capacity)
@@ -110,8 +116,8 @@ class Optimum:
         space: what was searched.
         barred: combinations that can never run, and why.
         trials: of short runs, in the order in which they were proposed; none where all combinations are finalists.
-        finalists: the cheapest first; the scenario as it stands last, where it is none of the combinations; empty where
-            an interruption came before.
+        finalists: the cheapest at mean rates first; the scenario as it stands last, where it is none of the
+            combinations; empty where an interruption came before.
         own_reason: why the scenario as it stands could not be measured; empty where it was.
         sampled: whether combinations were proposed by optuna; all were tried otherwise.
         interrupted: whether an interruption left out trials or finalists.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.table import Table
 
 from specsim.analysis.intervals import Interval
-from specsim.errors import InputError, Problem
+from specsim.errors import InputError, Problem, invalid
 from specsim.interop.engines_config import Setting, checkpoint_of, sglang_setting, tensorrt_setting, vllm_setting
 from specsim.planner.decision import Decision
 from specsim.report.curve import limits
@@ -17,13 +17,15 @@ from specsim.schema.load import Inputs
 from specsim.schema.schedule import ScheduleRow
 
 
-def refuse_checkpoint(inputs: Inputs) -> None:
-    """Say that a checkpoint was named for a drafter that has none of its own.
+def refuse_checkpoint(inputs: Inputs, checkpoint: str) -> None:
+    """Say that a checkpoint has no name, or was named for a drafter that has none of its own.
 
     Raises:
         InputError: where that is so.
     """
     drafter = inputs.scenario.speculation.drafter
+    if not checkpoint.strip():
+        raise invalid("--checkpoint", "", checkpoint, "is no name; name what you serve, or leave it out")
     if checkpoint_of(drafter) is None:
         remedy = f"engines load no checkpoint for a drafter of kind {drafter.kind}; leave it out"
         raise InputError([Problem("--checkpoint", "", "", remedy)])
@@ -74,7 +76,7 @@ def _fixed(decision: Decision) -> Iterator[str]:
     if not decision.schedule.num_draft_tokens:
         return
     if len(decision.schedule.rows) == 1:
-        yield "One length is enough: no schedule gains more than the noise."
+        yield "One length is enough: no table of lengths by batch gains more than the noise."
         return
     best = decision.best_fixed
     what = draft_tokens(best.num_draft_tokens) if best.num_draft_tokens else "no speculation"

@@ -79,7 +79,7 @@ def _against_own(found: Optimum) -> str:
     ratio = best.cost_over(own)
     if ratio is None:
         return "; the scenario as it stands meets the limits at no rate"
-    if own.settings is None and own.gpu_seconds < best.gpu_seconds:
+    if own.settings is None and own.mean_gpu_seconds < best.mean_gpu_seconds:
         cost = cost_words(found, own.gpu_seconds)
         return f"; the scenario as it stands, which is none of these combinations, costs less ({cost})"
     return f", {less(ratio, found.resolution)} the scenario as it stands ({cost_words(found, own.gpu_seconds)})"
@@ -149,9 +149,9 @@ def _barred(found: Optimum) -> Iterator[str]:
 
 def _ratios(found: Optimum) -> Iterator[str]:
     yield (
-        "Costs are those at the lower bounds; ratios are of mean rates, paired by seed, with 95 % intervals, and "
-        f"rates lie on a grid of {100 * found.resolution:.2g} %. Which finalist is the cheapest is read off these very "
-        "figures, so it looks better than it is, by no more than the interval."
+        "Costs are those at the lower bounds; ranks and ratios are of mean rates, paired by seed, with 95 % intervals, "
+        f"and rates lie on a grid of {100 * found.resolution:.2g} %. Which finalist is the cheapest is read off these "
+        "very figures, so it looks better than it is, by no more than the interval."
     )
     if found.price is None:
         yield "No price is stated, so costs are GPU-seconds; give that of a GPU for an hour with --price."

@@ -38,13 +38,13 @@ def cost_words(found: Optimum, gpu_seconds: float) -> str:
 
 
 def less(ratio: Interval, resolution: float) -> str:
-    """How a cost lies to another: ``16.2 % [15.7, 16.6] below``, or that they cannot be told apart."""
+    """How a cost lies to another: ``at mean rates 16.2 % [15.7, 16.6] below``, or that they cannot be told apart."""
     if ratio.low <= 1 + resolution and ratio.high >= 1 - resolution:
         ends = f"{signed(ratio.estimate)} % [{signed(ratio.low)}, {signed(ratio.high)}]"
-        return f"not to be told apart ({ends}) from"
+        return f"at mean rates not to be told apart ({ends}) from"
     if ratio.high < 1:
         below = [f"{100 * (1 - value):.1f}" for value in (ratio.estimate, ratio.high, ratio.low)]
-        return f"{below[0]} % [{below[1]}, {below[2]}] below"
+        return f"at mean rates {below[0]} % [{below[1]}, {below[2]}] below"
     above = [f"{100 * (value - 1):.1f}" for value in (ratio.estimate, ratio.low, ratio.high)]
     return f"at mean rates {above[0]} % [{above[1]}, {above[2]}] above"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
-from specsim.planner.capacity import Capacity
-from specsim.planner.plan import ArmResult, PlanResult
+from specsim.planner.capacity import STEPS_PER_WIDTH, Capacity
+from specsim.planner.plan import ArmResult, PlanResult, Serving
 from specsim.planner.plan_arms import with_arm
 from specsim.report.intervals import plain
 from specsim.report.text import add_rows
@@ -27,6 +27,7 @@ def plan_sentences(inputs: Inputs, result: PlanResult) -> list[str]:
         *_demand(inputs.scenario, result),
         *bound_sentences(inputs.scenario, result.best.capacity),
         *floor_sentences(inputs.scenario, result),
+        _grid(inputs.scenario),
         *wide_sentences(inputs.scenario, result),
         *_missing(inputs.scenario, result),
     ]
@@ -38,7 +39,7 @@ def plan_answer(inputs: Inputs, result: PlanResult) -> str:
     capacity, gain = best.capacity, result.gain(best)
     over = ""
     if best.arm.policy and gain is not None:
-        over = f", {gain.estimate:.2f}× [{gain.low:.2f}, {gain.high:.2f}] that without speculation"
+        over = f" (mean over seeds {gain.estimate:.2f}× [{gain.low:.2f}, {gain.high:.2f}] that without speculation)"
     return (
         f"Within {limits_words(result.limits)}, {_replica(inputs, result)} serves {plain(capacity.bound, 3)} "
         f"requests/s {arm_words(scenario, best)}{over}; {binding_words(result.limits, best)}."
@@ -90,16 +91,26 @@ def _demand(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     what = "fleet" if scenario.fleet else "replica"
     rates = f"{plain(demand.mean, 3)} requests/s" + ("" if alike else f" (peak {plain(float(demand.rates.max()), 3)})")
     average = "" if alike else f" at the peak, {plain(serving.mean_replicas, 3)} on average"
-    number = f"{_counted(peak, what)}{average}, {_counted(serving.gpus, 'GPU')}"
+    number = f"{_counted(peak, what)}{average}, {_counted(serving.gpus, 'GPU')}{_without(result, serving)}"
     costs = (
         [f"${plain(serving.dollars_per_million, 3)} per million output tokens"] if serving.dollars_per_million else []
     )
     if serving.joules_per_token is not None and serving.kilowatts is not None:
         costs.append(
-            f"{plain(serving.kilowatts, 3)} kWh per hour and {plain(serving.joules_per_token, 3)} J per output token "
-            "at full board power"
+            f"{plain(serving.kilowatts, 3)} kW and {plain(serving.joules_per_token, 3)} J per output token at full "
+            "board power"
         )
-    yield f"For {rates}: {number}{''.join(f', {cost}' for cost in costs)}."
+    how = arm_words(scenario, result.best)
+    yield f"For {rates} {how}: {number}{''.join(f', {cost}' for cost in costs)}."
+
+
+def _without(result: PlanResult, serving: Serving) -> str:
+    """How many GPUs the same takes without speculation, where the answer is with it."""
+    other = result.plain and result.serving(result.plain)
+    if not result.best.arm.policy or other is None:
+        return ""
+    same = other.gpus == serving.gpus and other.mean_replicas == serving.mean_replicas
+    return " (as many as without speculation)" if same else f" ({other.gpus:,} without speculation)"
 
 
 def _counted(number: int, what: str) -> str:
@@ -111,10 +122,17 @@ def bound_sentences(scenario: Scenario, capacity: Capacity) -> Iterator[str]:
     """What kind of number a rate is."""
     load = scenario.workload.load
     fresh = "another replay" if isinstance(load, Replay) else f"a fresh run of {capacity.num_requests:,} requests"
-    yield (
-        f"Rates are lower bounds: {fresh} meets the limits there with a "
-        f"probability of 95 % (from {len(capacity.rates)} seeds, whose mean is {plain(capacity.mean, 3)} requests/s)."
-    )
+    seeds = len(capacity.rates)
+    if capacity.half_width:
+        yield (
+            f"Rates are lower bounds: {fresh} meets the limits there with a probability of 95 % (from {seeds} seeds, "
+            f"whose mean is {plain(capacity.mean, 3)} requests/s)."
+        )
+    else:
+        yield (
+            f"Rates are lower bounds: all {seeds} seeds meet the limits at the same rate of the grid and none at the "
+            f"next, so how far {fresh} would differ is not known beyond its step."
+        )
     if isinstance(load, ClosedLoop | RateProfile):
         yield "Rates are of Poisson arrivals, in place of the scenario's own load."
     if isinstance(load, Replay):
@@ -133,6 +151,15 @@ def floor_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
             )
         if found.floors and not missed:
             yield f"{arm_words(scenario, found).capitalize()} the limits are met in an empty system, but at no rate."
+
+
+def _grid(scenario: Scenario) -> str:
+    """How near rates are told apart."""
+    return f"Rates lie on a grid of {_step(scenario):.2g} %; what is nearer is not told apart."
+
+
+def _step(scenario: Scenario) -> float:
+    return 100 * (scenario.plan or Plan()).width / STEPS_PER_WIDTH
 
 
 def wide_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
@@ -155,7 +182,7 @@ def _missing(scenario: Scenario, result: PlanResult) -> Iterator[str]:
 def plan_table(scenario: Scenario, result: PlanResult) -> Table:
     """A row for each arm."""
     demanded = result.demand is not None
-    columns = ["policy", "requests/s", "mean ± 95 %", "gain", "binds", "short of"]
+    columns = ["policy", "requests/s", "mean ± 95 %", "mean gain", "binds", "short of"]
     columns += ["replicas", "GPUs"] if demanded else []
     columns += ["$/Mtoken"] if result.price is not None else []
     columns += ["J/token"] if result.power is not None else []
@@ -174,7 +201,7 @@ def _row(scenario: Scenario, result: PlanResult, found: ArmResult, demanded: boo
         cells += ["", "", "empty system" if any(floor.missed for floor in found.floors) else "", ""]
     else:
         cells += [
-            f"{plain(capacity.mean, 3)} ± {capacity.half_width:.1%}",
+            f"{plain(capacity.mean, 3)} ± {max(100 * capacity.half_width, _step(scenario)):.1f}%",
             f"{gain.estimate:.2f}×" if gain and found.arm.policy else "",
             "saturation" if capacity.binding is None else _name(result.limits[capacity.binding]),
             f"{short.resource} {short.utilisation:.0%}",

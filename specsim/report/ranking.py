@@ -47,7 +47,7 @@ def _value(ranked: Ranking, offer: Offer) -> str:
 
 def _runner_up(ranked: Ranking) -> str:
     if len(ranked.offers) == 1:
-        return "no other meets them"
+        return "no other scenario that was measured meets them"
     best, second = ranked.offers[:2]
     extra = extra_cost(second, best)
     assert extra is not None  # both serve something

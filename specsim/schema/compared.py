@@ -50,10 +50,11 @@ def compared_inputs(asked: Asked) -> list[Inputs]:
     }
     if asked.num_draft_tokens is not None:
         stated["num_draft_tokens"] = gathered.attempt(parse_lengths, asked.num_draft_tokens)
-    prices = gathered.attempt(parse_prices, asked.prices) or {}
-    gathered.settle()
-    wrong: list[Problem] = []
-    loaded = load_compared(asked.scenarios, variants, asked.overrides, asked.batches)
+    prices = (gathered.attempt(parse_prices, asked.prices) if asked.prices else None) or {}
+    loaded = gathered.attempt(load_compared, asked.scenarios, variants, asked.overrides, asked.batches) or []
+    if not loaded:
+        gathered.settle()
+    wrong = gathered.problems
     wrong += wrong_devices(prices, loaded)
     found = []
     for inputs in loaded:

@@ -48,6 +48,9 @@ def parse_variants(texts: Sequence[str]) -> list[Variant]:
         elif not all("=" in override for override in overrides):
             remedy = f"changes nothing; write a path, '=' and a value after the colon: {OPTION} {EXAMPLE}"
             wrong.append(Problem(OPTION, "", repr(text), remedy))
+        paths = Counter(override.partition("=")[0].strip() for override in overrides)
+        twice = [path for path, number in paths.items() if number > 1]
+        wrong += [Problem(OPTION, path, repr(text), "is stated twice; state it once") for path in twice]
         found.append(Variant(name, overrides))
     if wrong:
         raise InputError(wrong)

@@ -9,7 +9,7 @@ from scipy import stats
 
 from specsim.errors import InputError
 from specsim.planner.curve import CurveResult
-from specsim.planner.decision import as_they_run, decision_of, simulate_decision
+from specsim.planner.decision import as_they_run, better_of, decision_of, simulate_decision
 from specsim.planner.points import Point
 from specsim.planner.schedules import schedule_of
 from specsim.schema.load import load_scenario
@@ -102,6 +102,24 @@ def test_a_regret_has_the_interval_of_paired_ratios():
     assert (regret.low, regret.high) == pytest.approx((1 - 0.75 * np.exp(half), 1 - 0.75 * np.exp(-half)))
 
 
+@pytest.mark.parametrize(("at_64", "length"), [(700, None), (500, 3)])
+def test_a_table_that_loses_to_one_length_is_not_recommended(at_64, length):
+    """Switching at 64 from 3 drafts to 1 costs more than it gains there, whatever fixed lengths promised."""
+    table = {1: {0: 100, 1: 150, 3: 200}, 64: {0: 400, 1: 620, 3: 600}}
+    found = decision({1: 200, 64: at_64}, table)
+    assert len(found.schedule.rows) == 2
+    better = better_of(found.curve, found)
+    if length is None:
+        assert better is found
+        return
+    assert [row.num_draft_tokens for row in better.schedule.rows] == [length]
+    assert better.over_fixed.estimate == 1
+    assert better.over_none.estimate == pytest.approx((2 * 1.5) ** 0.5)
+    lost = 100 * (1 - (500 / 600) ** 0.5)
+    (warning,) = better.warnings
+    assert f"2 ranges, was simulated and yields {lost:.1f} % [{lost:.1f}, {lost:.1f}] less than 3 drafts" in warning
+
+
 def test_where_nothing_pays_no_speculation_loses_nothing():
     never = decision({}, {1: {0: 100, 1: 90, 3: 80}, 8: {0: 400, 1: 300, 3: 200}})
     assert never.schedule.num_draft_tokens == 0
@@ -121,14 +139,16 @@ def test_a_schedule_of_one_length_is_that_length():
 
 
 def test_an_idle_drafter_costs_what_the_engine_says():
-    """At 512 nothing is drafted, since 5 drafts do not pay; the drafter stays loaded, and idles for 0.1 s a step."""
+    """At 512 5 drafts do not pay; but a drafter that idles for 0.1 s a step costs more than they do."""
     changes = ("curve.batches=[1, 512]", "curve.num_draft_tokens=[5]", "speculation.policy.num_draft_tokens=5")
     inputs = load_scenario("llama3.1-8b-h100-eagle3", (*SMALL, *changes))
     slow = inputs.engine.model_copy(update={"host_time_when_idle_drafter": 0.1})
     found = simulate_decision(replace(inputs, engine=slow), jobs=1)
-    assert [choice.num_draft_tokens for choice in found.choices] == [5, 0]
-    tokens_in_tenth = 0.1 * found.curve.throughputs[Point(512, 0)].mean()
-    assert found.choices[1].over_none.high < 1 / (1 + tokens_in_tenth / 512 / 2)  # half of the steps at the least
+    assert [choice.num_draft_tokens for choice in found.choices] == [5, 5]
+    assert "2 ranges, was simulated and yields" in found.warnings[0]
+    free = simulate_decision(inputs, jobs=1)
+    assert [choice.num_draft_tokens for choice in free.choices] == [5, 0]
+    assert "was simulated and yields" not in " ".join(free.warnings)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from specsim.errors import InfeasibleError
 from specsim.planner.capacity import Capacity, capacity, lower_bound
-from specsim.planner.demand import Demand, demand_of
+from specsim.planner.demand import Demand, counted, demand_of
 from specsim.planner.floor import floors
 from specsim.planner.plan import measure_arm, simulate_plan
 from specsim.planner.plan_arms import Arm, arms_of
@@ -307,6 +307,15 @@ def test_a_trace_is_sped_up_and_counted_by_period(tmp_path):
     # at twice the speed that one replica stands, two are needed at the peak and no more
     twice = demand._replace(rates=demand.rates * 1.99 * found.bound / trials.recorded_rate)
     assert twice.replicas(found.bound).max() == 2
+
+
+@pytest.mark.parametrize(("end", "seconds"), [(10.0, [4, 4, 2]), (9.5, [4, 5.5]), (1.0, [1]), (8.0, [4, 4])])
+def test_the_last_period_of_a_trace_is_as_long_as_the_trace(end, seconds):
+    """Arrivals at one rate are one rate in every period, also in a part of one; less than half joins the one before."""
+    demand = counted(np.arange(0.1, end + 0.05, 0.1), 4.0)
+    assert demand.seconds == pytest.approx(seconds)
+    assert demand.rates == pytest.approx(10, abs=0.5)
+    assert demand.mean == pytest.approx(10)
 
 
 def test_a_fleet_is_planned_as_a_whole():
