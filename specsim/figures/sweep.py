@@ -22,6 +22,8 @@ UPRIGHT = LETTER * 1200 / 700
 """Heights of the figure that a letter of an upright name takes."""
 NARROW = 9
 """Letters that must fit between two places for names to be broken into lines."""
+UP = 45
+"""Letters in a line beside the axis, which is low where names stand upright."""
 WIDE = 8.0
 """From that ratio of the largest value to the smallest on, the axis is logarithmic."""
 
@@ -43,7 +45,7 @@ def sweep_figure(points: pd.DataFrame, *, title: str, subtitle: str, across: str
         figure = new_figure(1200, 700)
         axes = figure.subplots()
         longest = max(map(len, points["line"]))
-        figure.subplots_adjust(left=0.075, right=min(0.92, 0.94 - LETTER * longest), top=0.84, bottom=0.11)
+        figure.subplots_adjust(left=0.09, right=min(0.92, 0.94 - LETTER * longest), top=0.84, bottom=0.11)
         figure.text(0.02, 0.95, title.replace("$", r"\$"), fontsize=14, weight="bold", va="center")
         figure.text(0.02, 0.905, subtitle.replace("$", r"\$"), fontsize=11, color=GREY, va="center")
         drawn = points.assign(x=[places.index(x) for x in points["x"]]) if named else points
@@ -54,7 +56,7 @@ def sweep_figure(points: pd.DataFrame, *, title: str, subtitle: str, across: str
         axes.axhline(1.0, color=INK, linewidth=1.2, zorder=1)
         labels = [_draw(axes, drawn[drawn["line"] == line], line, colour) for line, colour in _lines(drawn)]
         axes.set_xlabel(across)
-        axes.set_ylabel(up)
+        axes.set_ylabel(fill(up, UP))
         axes.set_ylim(axes.get_ylim())  # as they are now, which is where labels are put by
         if lines:
             figure.text(0.98, 0.875, lines, color=GREY, fontsize=10, ha="right", va="center")

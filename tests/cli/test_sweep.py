@@ -54,7 +54,9 @@ def wait_for_cells(folder, number):
 def test_tables_are_tidy(command, grid, tmp_path):
     code, out, err = command("sweep", grid, "--jobs", "1", "--out", tmp_path / "new")
     assert (code, err) == (0, "")
-    assert out.startswith("Speculation pays in 2 of 6 cells and may do either in 4 (intervals hold 1): output throughput is from 1.")
+    assert out.startswith(
+        "Speculation pays in 2 of 6 cells and may do either in 4 (intervals hold 1): output throughput is from 1."
+    )
     assert "± and [ , ] are 95 % intervals over 2 replications of each cell, paired by seed.\n" in out
     assert set(files_in(tmp_path / "new")) == FILES
     runs, summary = (pd.read_csv(tmp_path / "new" / name) for name in ("runs.csv", "summary.csv"))
