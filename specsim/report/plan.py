@@ -182,7 +182,7 @@ def _missing(scenario: Scenario, result: PlanResult) -> Iterator[str]:
 def plan_table(scenario: Scenario, result: PlanResult) -> Table:
     """A row for each arm."""
     demanded = result.demand is not None
-    columns = ["policy", "requests/s", "mean ± 95 %", "mean gain", "binds", "short of"]
+    columns = ["policy", "requests/s", "mean ± 95 %", "gain", "binds", "short of"]
     columns += ["replicas", "GPUs"] if demanded else []
     columns += ["$/Mtoken"] if result.price is not None else []
     columns += ["J/token"] if result.power is not None else []
