@@ -7,15 +7,23 @@ from typing import Annotated
 
 import typer
 
-from specsim.cli.options import ForceOption, JobsOption, OutOption, SetOption
+from specsim.cli.options import ForceOption, JobsOption
 
 
 def sweep(
     grid: Annotated[
         str, typer.Argument(help="A grid's catalogue name (specsim list grids) or the path of its YAML file.")
     ],
-    overrides: SetOption = None,
-    out: OutOption = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="One value of the grid's scenario, for all cells; repeat for more. Not of what varies. "
+            "Example: --set workload.num_requests=512",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results. Default: out/<grid name>-sweep")] = None,
     force: ForceOption = False,
     jobs: JobsOption = None,
     backend: Annotated[
@@ -29,7 +37,7 @@ def sweep(
         ),
     ] = None,
     cells: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Where simulated cells are kept. Default: cells/ in --out")
+        str | None, typer.Option(metavar="FOLDER", help="Where simulated cells are kept. Default: cells/ in --out")
     ] = None,
     form: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="Of the tables: csv or parquet (extra: parquet).")
@@ -53,21 +61,31 @@ def sweep(
     specsim sweep my-grid.yaml --backend dask --address tcp://scheduler:8786 --yes
     """
     from specsim.cli.terminal import console, simulation_bar
-    from specsim.errors import PartialResultError
+    from specsim.errors import Gathered, PartialResultError, Problem
     from specsim.planner.executors import workers
     from specsim.planner.sweep import sweep as simulate_cells
-    from specsim.report.folder import refuse_existing, write_folder
+    from specsim.report.folder import refuse_existing, refuse_unwritable, write_folder
     from specsim.report.sweep import kept_sentence, sweep_sentences, sweep_table
     from specsim.report.sweep_files import sweep_files
     from specsim.report.tables import table_format
     from specsim.schema.grid import read_grid
 
-    tables, where = table_format(form), workers(backend, jobs, address)
-    read = read_grid(grid)
-    folder = out or Path("out") / f"{read.grid.name}-sweep"
-    kept = cells or folder / "cells"
+    gathered = Gathered()
+    tables, where = gathered.attempt(table_format, form), gathered.attempt(workers, backend, jobs, address)
+    read = gathered.attempt(read_grid, grid)
+    folder = out or Path("out") / (f"{read.grid.name}-sweep" if read else "")
+    kept = Path(cells) if cells else folder / "cells"
     goes_on = force or (folder / "cells").is_dir()  # a sweep's own tables say nothing that it would not write again
-    refuse_existing(folder, force=goes_on)
+    if out or read:
+        gathered.attempt(refuse_existing, folder, force=goes_on)
+    if cells:
+        gathered.attempt(refuse_unwritable, kept, "--cells")
+    elif cells is not None:
+        gathered.problems.append(Problem("--cells", "", "''", "is empty; name a folder, or leave it out"))
+    gathered.settle()
+    assert tables, "what is missing is a problem"
+    assert where
+    assert read
     with simulation_bar(read.grid.name) as progress:
         result = simulate_cells(
             read,
@@ -88,6 +106,7 @@ def sweep(
     screen.print(kept_sentence(result, kept), markup=False, soft_wrap=True)
     screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
     if result.stopped:
-        raise PartialResultError(f"{result.missing} of {len(result.cells)} cells are missing; run it again to go on")
+        again = "run it again" if (folder / "cells").is_dir() else "run it again with --force"
+        raise PartialResultError(f"{result.missing} of {len(result.cells)} cells are missing; {again} to go on")
     if result.failed:
         raise typer.Exit(1)

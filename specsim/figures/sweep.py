@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
@@ -14,6 +16,14 @@ from specsim.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, S
 COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, INK, GREY)
 LETTER = 0.0072
 """Widths of the figure that a letter of a line's name takes."""
+LINE = 0.032
+"""Heights of the figure that a line of a name takes."""
+UPRIGHT = LETTER * 1200 / 700
+"""Heights of the figure that a letter of an upright name takes."""
+NARROW = 9
+"""Letters that must fit between two places for names to be broken into lines."""
+UP = 45
+"""Letters in a line beside the axis, which is low where names stand upright."""
 WIDE = 8.0
 """From that ratio of the largest value to the smallest on, the axis is logarithmic."""
 
@@ -35,18 +45,18 @@ def sweep_figure(points: pd.DataFrame, *, title: str, subtitle: str, across: str
         figure = new_figure(1200, 700)
         axes = figure.subplots()
         longest = max(map(len, points["line"]))
-        figure.subplots_adjust(left=0.075, right=min(0.92, 0.94 - LETTER * longest), top=0.84, bottom=0.11)
+        figure.subplots_adjust(left=0.09, right=min(0.92, 0.94 - LETTER * longest), top=0.84, bottom=0.11)
         figure.text(0.02, 0.95, title.replace("$", r"\$"), fontsize=14, weight="bold", va="center")
         figure.text(0.02, 0.905, subtitle.replace("$", r"\$"), fontsize=11, color=GREY, va="center")
         drawn = points.assign(x=[places.index(x) for x in points["x"]]) if named else points
         if named:
-            axes.set_xticks(range(len(places)), places)
+            _name_ticks(figure, axes, places)
         else:
             _scale(axes, points["x"])
         axes.axhline(1.0, color=INK, linewidth=1.2, zorder=1)
         labels = [_draw(axes, drawn[drawn["line"] == line], line, colour) for line, colour in _lines(drawn)]
         axes.set_xlabel(across)
-        axes.set_ylabel(up)
+        axes.set_ylabel(fill(up, UP))
         axes.set_ylim(axes.get_ylim())  # as they are now, which is where labels are put by
         if lines:
             figure.text(0.98, 0.875, lines, color=GREY, fontsize=10, ha="right", va="center")
@@ -57,6 +67,19 @@ def sweep_figure(points: pd.DataFrame, *, title: str, subtitle: str, across: str
 def _lines(points: pd.DataFrame) -> list[tuple[str, str]]:
     """Each line in order, with its colour."""
     return list(zip(dict.fromkeys(points["line"]), COLOURS, strict=False))
+
+
+def _name_ticks(figure: Figure, axes: Axes, names: list[str]) -> None:
+    """Names under their places, broken into lines as narrow as the places; upright where even words would not fit."""
+    room = int(axes.get_position().width / len(names) / LETTER)
+    if room >= NARROW or max(map(len, names)) <= room:
+        texts = [fill(name, max(room - 1, 1)) for name in names]
+        high = LINE * max(text.count("\n") + 1 for text in texts)
+        axes.set_xticks(range(len(names)), texts)
+    else:
+        high = UPRIGHT * max(map(len, names))
+        axes.set_xticks(range(len(names)), names, rotation=90)
+    figure.subplots_adjust(bottom=0.08 + high)
 
 
 def _scale(axes: Axes, x: pd.Series[float]) -> None:

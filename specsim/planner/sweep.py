@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from specsim.engine.run import warm_up
-from specsim.errors import InputError, Problem
+from specsim.errors import InputError, PartialResultError, Problem
 from specsim.planner.cell_store import CellStore
 from specsim.planner.cells import CellResult, Failure, Task, outcome_of, run_cell, task_of
 from specsim.planner.executors import Workers, spread
@@ -20,8 +20,12 @@ from specsim.schema.grid import GridFile
 
 ASK = 500
 """A grid of more cells than that is to be meant: it has to be asked for twice."""
-SAMPLE = 3
+SAMPLE = 5
 """Cells that are timed to say how long such a grid takes."""
+GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it, less whole numbers, lie evenly and repeat nothing: cells timed are not all of one field's value."""
+SHORT = 10.0
+"""Seconds: what a first cell loads, and others do not, is a second or two; it matters to cells that take less."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,7 @@ def sweep(
     """Simulate every cell that is not kept yet, as ``simulate_load`` does; what comes out does not depend on where.
 
     An interruption (Ctrl-C) or a lost worker ends it; cells finished by then are kept, and the others have failed.
+    Where no cell is finished there is no result: the interruption goes on.
 
     Args:
         grid: the grid.
@@ -101,14 +106,16 @@ def sweep(
         progress: told of finished work.
 
     Raises:
-        InputError: before anything is simulated, when cells are no scenarios, or the grid is large; or when a worker
-            runs other code.
+        InputError: before anything is simulated, when cells are no scenarios (all of them, where some may be
+            left out), or the grid is large; or when a worker runs other code.
+        KeyboardInterrupt: when that ends it before any cell is finished.
+        PartialResultError: when a lost worker does.
     """
     cells, store = Cells(grid, overrides), CellStore(kept)
     if grid.grid.size > ASK and not yes:
         raise _too_large(cells, where)
     keys, invalid = check(cells)
-    if invalid and not skip_invalid:
+    if invalid and not (skip_invalid and keys):
         raise InputError(problems_of(invalid, grid, grid.grid.size))
     texts = {key: text for key in dict.fromkeys(keys.values()) if (text := store.read(key)) is not None}
     first_of = {key: i for i, key in reversed(keys.items())}
@@ -118,10 +125,12 @@ def sweep(
         for key, text in _simulated(cells, missing, where):
             progress(1 / len(missing))
             texts[key] = _kept(store, key, text)
-    except KeyboardInterrupt:
-        stopped = "interrupted"
-    except BrokenExecutor as error:
-        stopped = f"a worker was lost ({error})"
+    except (KeyboardInterrupt, BrokenExecutor) as error:
+        stopped = "interrupted" if isinstance(error, KeyboardInterrupt) else f"a worker was lost ({error})"
+        if not texts and isinstance(error, KeyboardInterrupt):
+            raise
+        if not texts:
+            raise PartialResultError(f"{stopped} before a cell was finished, and nothing was written") from error
     return Sweep(
         grid=grid,
         cells=tuple(_cells(grid, keys, invalid, texts, stopped)),
@@ -155,14 +164,18 @@ def _kept(store: CellStore, key: str, text: str) -> str:
     """The text, kept unless it is of a failure that need not come again.
 
     Raises:
-        InputError: when a worker runs other code.
+        InputError: when a worker runs other code, or it cannot be written.
     """
     outcome = outcome_of(text)
     if isinstance(outcome, Failure) and outcome.stranger:
         remedy = f"{outcome.error}; install the same specsim, numpy and scipy on every machine"
         raise InputError([Problem("--backend", "", "", remedy)])
     if not isinstance(outcome, Failure) or outcome.lasting:
-        store.write(key, text)
+        try:
+            store.write(key, text)
+        except OSError as error:
+            remedy = f"cannot be written ({error.strerror or error}); name another folder with --cells"
+            raise InputError([Problem("--cells", "", repr(str(store.folder)), remedy)]) from error
     return text
 
 
@@ -180,27 +193,47 @@ def _cells(
 
 def _too_large(cells: Cells, where: Workers) -> InputError:
     """That a grid is large, with how long it takes by a few of its cells; where none is valid, what is wrong."""
-    grid, times, invalid = cells.grid.grid, list[float](), dict[int, InputError]()
-    places = {round(grid.size * (2 * i + 1) / (2 * SAMPLE)) for i in range(SAMPLE)}
+    grid, times, invalid = cells.grid.grid, list[_Times](), dict[int, InputError]()
+    places = {int(grid.size * ((i + 1) * GOLDEN % 1)) for i in range(SAMPLE)}
     warm_up()
     for i, values in enumerate(grid.cells()):
         if i in places:
-            start = time.perf_counter()
             try:
-                run_cell(task_of(cells.inputs(values)))
+                first = None if times else _timed(cells, values)
+                times.append(first if first and first.simulated > SHORT else _timed(cells, values))
             except InputError as error:
                 invalid[i] = error
-                continue
-            times.append(time.perf_counter() - start)
     if not times:
         return InputError(problems_of(invalid, cells.grid, len(invalid)))
     said = [f"{len(values)} of {path}" for path, values in grid.fields.items()]
     said += [f"{len(next(iter(group.values())))} of {' and '.join(group)}" for group in grid.together]
-    takes = _duration(grid.size * sum(times) / len(times) / where.number)
+    prepared, simulated = (sum(part) / len(times) for part in zip(*times, strict=True))
+    # each is prepared twice by the main process: as all are checked, and while others are simulated
+    takes = _duration(grid.size * (prepared + max(prepared, (prepared + simulated) / where.number)))
     processes = f"{where.number} process{'es' if where.number > 1 else ''}"
     timed = f"take about {takes} in {processes}, by {len(times)} cells timed"
     remedy = f"{' × '.join(said)} {timed}; add --yes to simulate so many"
     return InputError([Problem(str(cells.grid.path), "fields", f"{grid.size:,} cells", remedy)])
+
+
+class _Times(NamedTuple):
+    """Seconds that a cell takes: its inputs in the main process, and its simulation in any."""
+
+    prepared: float
+    simulated: float
+
+
+def _timed(cells: Cells, values: Mapping[str, Any]) -> _Times:
+    """Simulates a cell.
+
+    Raises:
+        InputError: when it is no scenario.
+    """
+    start = time.perf_counter()
+    task = task_of(cells.inputs(values))
+    begun = time.perf_counter()
+    run_cell(task)
+    return _Times(begun - start, time.perf_counter() - begun)
 
 
 def _duration(seconds: float) -> str:

@@ -42,12 +42,7 @@ def refuse_existing(folder: Path, *, force: bool, read: Iterable[Path] = ()) -> 
         InputError: when it exists, is not empty and ``force`` is not given, or cannot be written; and where one of the
             files read lies there under a name that results have.
     """
-    if folder.exists() and not folder.is_dir():
-        raise InputError([Problem("--out", "", repr(str(folder)), "is a file; name a folder")])
-    nearest = _nearest(folder)
-    if not (nearest.is_dir() and os.access(nearest, os.R_OK | os.W_OK | os.X_OK)):
-        remedy = f"cannot be made, since {str(nearest)!r} cannot be written; name another folder with --out"
-        raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
+    refuse_unwritable(folder)
     if folder.is_dir() and any(folder.iterdir()) and not force:
         remedy = "exists already; add --force to overwrite its results, or name another folder with --out"
         raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
@@ -56,6 +51,29 @@ def refuse_existing(folder: Path, *, force: bool, read: Iterable[Path] = ()) -> 
     if lost:
         remedy = f"holds {', '.join(lost)}, which is read and would be replaced; name another folder with --out"
         raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
+
+
+def refuse_unwritable(folder: Path, option: str = "--out") -> None:
+    """Say before any work is done that nothing could be written into a folder, which need not exist.
+
+    Raises:
+        InputError: when it is a file, or cannot be made or written; ``option`` is what named it.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError([Problem(option, "", repr(str(folder)), "is a file; name a folder")])
+    nearest = _nearest(folder)
+    if not (nearest.is_dir() and os.access(nearest, os.R_OK | os.W_OK | os.X_OK) and _takes_files(nearest)):
+        remedy = f"cannot be made, since {str(nearest)!r} cannot be written; name another folder with {option}"
+        raise InputError([Problem(option, "", repr(str(folder)), remedy)])
+
+
+def _takes_files(folder: Path) -> bool:
+    """By trying: where permissions allow it, file systems such as /proc still do not."""
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".specsim-", dir=folder))
+    except OSError:
+        return False
+    return True
 
 
 def _is_result(file: Path) -> bool:

@@ -15,7 +15,7 @@ from specsim.planner.sweep import Sweep
 from specsim.report.intervals import with_interval
 from specsim.report.load import rate_is_met
 from specsim.report.text import add_rows
-from specsim.schema.grid import as_text, described
+from specsim.report.value_labels import Labels
 
 MOST_ROWS = 48
 """Cells shown on a terminal; all are in the files."""
@@ -26,7 +26,7 @@ Found = tuple[dict[str, Any], Interval]
 
 def sweep_sentences(sweep: Sweep) -> list[str]:
     """The answer, and what it must be read with."""
-    return [_answer(sweep), *_failures(sweep), *_keeping_up(sweep), *_read_with(sweep)]
+    return [_answer(sweep), *_intervals(sweep), *_failures(sweep), *_keeping_up(sweep), *_read_with(sweep)]
 
 
 class Basis(NamedTuple):
@@ -61,19 +61,36 @@ def speedups(sweep: Sweep) -> list[Found]:
 def _answer(sweep: Sweep) -> str:
     if not sweep.results:
         return f"None of {_cells(len(sweep.cells))} has a result."
-    by, found = basis(sweep), speedups(sweep)
+    by, found, labels = basis(sweep), speedups(sweep), Labels(sweep.grid.grid)
     if not found:
         values, result = max(sweep.results, key=lambda one: one[1].arms[0].interval(THROUGHPUT).estimate)
         most = result.arms[0].interval(THROUGHPUT).estimate
-        return f"Nothing is compared in any cell; the most output is {most:,.0f} tokens/s with {described(values)}."
-    pays = sum(speedup.low > 1 for _, speedup in found)
-    costs = sum(speedup.high < 1 for _, speedup in found)
-    open_ = f" and is open in {len(found) - pays - costs}" if len(found) > pays + costs else ""
-    best, worst = (choose(found, key=lambda one: one[1].estimate) for choose in (max, min))
-    return (
-        f"Speculation pays in {pays} of {_cells(len(found))}, costs in {costs}{open_}: {by.words} is from "
-        f"{_speedup(worst)} to {_speedup(best)}."
-    )
+        return f"Nothing is compared in any cell; the most output is {most:,.0f} tokens/s with {labels.cell(values)}."
+    ends = (choose(found, key=lambda one: one[1].estimate) for choose in (min, max))
+    worst, best = (f"{_times(speedup)} ({labels.cell(values)})" for values, speedup in ends)
+    spread = worst if worst == best else f"from {worst} to {best}"
+    return f"{_verdicts([speedup for _, speedup in found])}: {by.words} is {spread}."
+
+
+def _verdicts(found: list[Interval]) -> str:
+    """In how many cells speculation pays, does harm, or may do either; what no cell does is not said."""
+    pays, harms = sum(one.low > 1 for one in found), sum(one.high < 1 for one in found)
+    either = len(found) - pays - harms
+    if len(found) in (pays, harms, either):
+        what = "pays" if pays else "does harm" if harms else "may pay or do harm (intervals hold 1)"
+        return f"Speculation {what} in {'the one cell' if len(found) == 1 else f'all {_cells(len(found))}'}"
+    parts = [f"pays in {pays or 'none'} of {_cells(len(found))}"]
+    parts += [f"does harm in {harms}"] if harms else []
+    parts += [f"may do either in {either} (intervals hold 1)"] if either else []
+    return f"Speculation {', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _intervals(sweep: Sweep) -> Iterator[str]:
+    """What an interval is one of."""
+    numbers = sorted({len(arm.values) for _, result in sweep.results for arm in result.arms.values()})
+    if numbers:
+        of = f"{numbers[0]:,}" + (f" to {numbers[-1]:,}" if len(numbers) > 1 else "")
+        yield f"± and [ , ] are 95 % intervals over {of} replications of each cell, paired by seed."
 
 
 def _keeping_up(sweep: Sweep) -> Iterator[str]:
@@ -93,10 +110,8 @@ def _cells(number: int) -> str:
     return f"{number:,} cell{'s' if number != 1 else ''}"
 
 
-def _speedup(found: Found) -> str:
-    values, speedup = found
-    short = {path.rpartition(".")[2]: value for path, value in values.items()}
-    return f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}] ({described(short)})"
+def _times(speedup: Interval) -> str:
+    return f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}]"
 
 
 def _failures(sweep: Sweep) -> Iterator[str]:
@@ -104,13 +119,14 @@ def _failures(sweep: Sweep) -> Iterator[str]:
     failed = sweep.failures
     if not failed:
         return
+    labels = Labels(sweep.grid.grid)
     yield f"{_cells(len(failed))} of {len(sweep.cells):,} {'have' if len(failed) > 1 else 'has'} no result:"
     by_error: dict[str, list[dict[str, Any]]] = {}
     for values, failure in failed:
         by_error.setdefault(failure.error, []).append(values)
     for error, cells in list(by_error.items())[:MOST_FAILURES]:
         others = f" and {len(cells) - 1:,} more" if len(cells) > 1 else ""
-        yield f"  {described(cells[0])}{others}: {error}"
+        yield f"  {labels.cell(cells[0])}{others}: {error}"
     if len(by_error) > MOST_FAILURES:
         yield f"  {len(by_error) - MOST_FAILURES:,} other errors are in the tables"
 
@@ -137,14 +153,14 @@ def kept_sentence(sweep: Sweep, folder: object) -> str:
 
 def sweep_table(sweep: Sweep) -> Table:
     """A row per cell, the first ones of many: both arms and the speedup."""
-    fields, by = sweep.grid.grid.paths, basis(sweep)
+    fields, by, labels = sweep.grid.grid.paths, basis(sweep), Labels(sweep.grid.grid)
     name = by.metric.name if by is BY_LATENCY else "[tokens/s]"
     arms = (escape(f"{arm} {name}") for arm in ("without", "with"))
     table = Table(*(field.rpartition(".")[2] for field in fields), *arms, "speedup")
     for column in table.columns[len(fields) :]:
         column.justify = "right"
     shown = sweep.cells[:MOST_ROWS]
-    rows = ((*map(as_text, cell.values.values()), *_figures(cell.outcome, by)) for cell in shown)
+    rows = ((*(labels.of(*item) for item in cell.values.items()), *_figures(cell.outcome, by)) for cell in shown)
     if len(sweep.cells) > len(shown):
         table.caption = f"the first {len(shown)} of {len(sweep.cells):,} cells; all are in the files"
     return add_rows(table, rows)
@@ -160,5 +176,5 @@ def _figures(outcome: object, by: Basis) -> tuple[str, str, str]:
     return (
         without,
         with_interval(outcome.arms[k].interval(by.metric)),
-        f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}]",
+        _times(speedup),
     )

@@ -18,11 +18,11 @@ from specsim.report.sweep import BY_LATENCY, BY_THROUGHPUT, basis, speedups, swe
 from specsim.report.sweep_tables import run_columns, summary_columns
 from specsim.report.tables import Columns, Format, columns_writer
 from specsim.report.text import as_text
+from specsim.report.value_labels import Labels
 from specsim.schema.grid import Grid
 from specsim.schema.grid import as_text as value_text
 
 MOST_LINES = 8
-LONGEST_NAME = 40
 UP = {
     BY_THROUGHPUT: "output tokens/s with speculation over without",
     BY_LATENCY: "median TPOT without speculation over with",
@@ -59,27 +59,21 @@ def _figure(sweep: Sweep) -> dict[str, Writer]:
     if len(axes) > 2 or not rows or (len(axes) == 2 and _length(grid, longest_first[1]) > MOST_LINES):
         return {}
     across, *others = longest_first
+    labels, lines = Labels(grid), [path for paths in others for path in paths]
     points = pd.DataFrame(
         {
-            "x": [values[across[0]] for values, _ in rows],
-            "line": [_name(values, others) for values, _ in rows],
+            "line": [", ".join(labels.of(path, values[path]) for path in lines) for values, _ in rows],
             "speedup": [speedup.estimate for _, speedup in rows],
             "low": [speedup.low for _, speedup in rows],
             "high": [speedup.high for _, speedup in rows],
         }
     )
-    points["x"], unit = _numbers(points["x"].tolist())
+    points["x"], unit = _places([values for values, _ in rows], across, labels)
     label = " and ".join(across) + (f" [{unit}]" if unit else "")
-    of_lines = f"lines: {' and '.join(others[0])}" if others else ""
+    of_lines = f"lines: {' and '.join(lines)}" if lines else ""
     words = {"title": grid.name, "subtitle": grid.description, "across": label, "lines": of_lines}
-    figure = sweep_figure(points, up=f"speedup: {UP[basis(sweep)]}", **words)
+    figure = sweep_figure(points, up=f"speedup: {UP[basis(sweep)]}; bands: 95 %", **words)
     return {"sweep.png": bytes_writer(png_bytes(figure)), "sweep.svg": bytes_writer(svg_bytes(figure))}
-
-
-def _name(values: dict[str, Any], others: list[list[str]]) -> str:
-    """Of the line that a cell is on; long ones, such as whole policies, are cut."""
-    text = ", ".join(value_text(values[path]) for paths in others for path in paths)
-    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
 def _length(grid: Grid, paths: list[str]) -> int:
@@ -87,12 +81,20 @@ def _length(grid: Grid, paths: list[str]) -> int:
     return len(group[paths[0]])
 
 
-def _numbers(values: list[Any]) -> tuple[list[Any], str]:
-    """Values as numbers with their unit, where all are numbers or quantities of one unit; else as text."""
+def _places(cells: list[dict[str, Any]], across: list[str], labels: Labels) -> tuple[list[Any], str]:
+    """Where cells stand, by the first of the fields, with its unit where it is a quantity; else by labels."""
+    found = _numbers([cell[across[0]] for cell in cells])
+    if found:
+        return found
+    return [", ".join(labels.of(path, cell[path]) for path in across) for cell in cells], ""
+
+
+def _numbers(values: list[Any]) -> tuple[list[Any], str] | None:
+    """Values as numbers with their unit; None where not all are numbers or quantities of one unit."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return values, ""
     found = [re.fullmatch(r"\s*([0-9.eE+-]+)\s*(\D.*?)\s*", value_text(value)) for value in values]
     units = {match[2] for match in found if match}
     if len(units) == 1 and all(found):
         return [float(match[1]) for match in found if match], units.pop()
-    return [value_text(value) for value in values], ""
+    return None

@@ -54,7 +54,10 @@ def wait_for_cells(folder, number):
 def test_tables_are_tidy(command, grid, tmp_path):
     code, out, err = command("sweep", grid, "--jobs", "1", "--out", tmp_path / "new")
     assert (code, err) == (0, "")
-    assert out.startswith("Speculation pays in 2 of 6 cells, costs in 0 and is open in 4: output throughput is from 1.")
+    assert out.startswith(
+        "Speculation pays in 2 of 6 cells and may do either in 4 (intervals hold 1): output throughput is from 1."
+    )
+    assert "± and [ , ] are 95 % intervals over 2 replications of each cell, paired by seed.\n" in out
     assert set(files_in(tmp_path / "new")) == FILES
     runs, summary = (pd.read_csv(tmp_path / "new" / name) for name in ("runs.csv", "summary.csv"))
     assert len(runs) == 6 * 2 * 2
@@ -231,6 +234,9 @@ def test_results_of_something_else_are_not_overwritten(command, grid, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["--cells", "/etc/passwd"], "--cells is '/etc/passwd': is a file; name a folder"),
+        (["--cells", "/proc/x"], "--cells is '/proc/x': cannot be made, since '/proc' cannot be written; name another"),
+        (["--cells", ""], "--cells is '': is empty; name a folder, or leave it out"),
         (["--backend", "threads"], "--backend is 'threads': unknown; write loky, ray, dask"),
         (["--address", "tcp://here:1"], "--address is 'tcp://here:1': is of a cluster; add --backend"),
         (["--set", "workload.load.concurrency=1"], "--set workload.load.concurrency: workload.load.concurrency varies"),
@@ -241,6 +247,37 @@ def test_options_that_cannot_be(command, grid, tmp_path, arguments, said):
     assert (code, out) == (2, "")
     assert said in err
     assert not (tmp_path / "new").exists()
+
+
+def test_every_mistake_among_the_options_is_told(command, grid, tmp_path):
+    options = ("--backend", "spark", "--format", "xlsx", "--cells", "/etc/passwd", "--out", grid)
+    code, out, err = command("sweep", "no-such-grid", *options)
+    assert (code, out) == (2, "")
+    assert "(5 problems)" in err
+    assert all(f"{option} is " in err for option in options[::2])
+    assert "no-such-grid" in err
+
+
+def test_where_every_cell_is_invalid_nothing_is_written(command, grid, tmp_path):
+    grid.write_text(grid.read_text().replace("[2, 4, 8]", "[0, -1]"))
+    code, out, err = command("sweep", grid, "--skip-invalid", "--out", tmp_path / "new")
+    assert (code, out) == (2, "")
+    assert "workload.load.concurrency is 0, -1" in err
+    assert "--skip-invalid" not in err
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_interruption_before_a_cell_is_finished_writes_nothing(command, grid, tmp_path, monkeypatch):
+    def interrupted(inputs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(cells, "simulate_load", interrupted)
+        code, out, err = command("sweep", grid, "--jobs", "1", "--out", tmp_path / "new")
+    assert (code, out) == (130, "")
+    assert err.endswith("interrupted; nothing was written\n")
+    assert not (tmp_path / "new").exists()
+    assert command("sweep", grid, "--jobs", "1", "--out", tmp_path / "new").code == 0
 
 
 def test_an_extra_that_is_missing_is_named(command, grid, monkeypatch):

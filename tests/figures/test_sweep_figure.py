@@ -36,5 +36,17 @@ def test_names_stand_in_their_order(points):
     assert axes.get_xscale() == "linear"
 
 
+@pytest.mark.parametrize("number", [3, 6, 16])
+def test_long_names_stay_in_the_figure_and_apart(number):
+    names = [f"closed_loop 16 of kind {i:02}" for i in range(number)]
+    rows = pd.DataFrame({"x": names, "line": "", "speedup": 1.5, "low": 1.4, "high": 1.6})
+    figure = drawn(rows, lines="")
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    boxes = [label.get_window_extent() for label in [*axes.get_xticklabels(), axes.xaxis.label]]
+    assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 and box.y0 >= 0 for box in boxes)
+    assert not any(box.overlaps(other) for i, box in enumerate(boxes) for other in boxes[:i])
+
+
 def test_the_same_data_give_the_same_bytes(points):
     assert png_bytes(drawn(points)) == png_bytes(drawn(points))

@@ -14,7 +14,7 @@ from specsim.planner.cells import CellResult, Failure, outcome_of, run_cell, tas
 from specsim.planner.executors import Workers
 from specsim.planner.grid_cells import Cells
 from specsim.planner.load import simulate_load
-from specsim.planner.sweep import ASK, sweep
+from specsim.planner.sweep import ASK, SAMPLE, sweep
 from specsim.provenance import sources_digest
 from specsim.schema import catalogue
 from specsim.schema.grid import Grid, read_grid
@@ -258,11 +258,27 @@ def test_a_worker_with_other_code_ends_the_sweep(swept, monkeypatch):
 def test_large_grids_are_asked_for_twice(swept, monkeypatch):
     runs = count_runs(monkeypatch)
     fields = {"seed": list(range(ASK // 4 + 1)), "workload.load.concurrency": [1, 2, 3, 4]}
-    with pytest.raises(InputError, match=r"504 cells: 126 of seed × 4 of .*concurrency take about \d+ seconds in 1"):
+    with pytest.raises(InputError, match=r"504 cells: 126 of seed × 4 of .*concurrency take about [\d.]+ \w+ in 1"):
         swept(fields)
-    assert len(runs) == 3
+    assert len(runs) == SAMPLE + 1, "the first also loads what cells share, and is timed when it comes again"
+    assert len({scenario.workload.load.concurrency for scenario in runs}) > 1
     monkeypatch.setattr("specsim.planner.sweep.ASK", 5)
     assert len(swept(FIELDS, yes=True).results) == 6
+
+
+def test_the_first_cell_is_no_measure_of_the_others(swept, monkeypatch):
+    """Of 600 cells that take 0.1 s, and the first second more, 60 s and what preparing takes."""
+    clock, begun = [0.0], []
+
+    def slow_at_first(task):
+        clock[0] += 0.1 if begun else 8.0
+        begun.append(task)
+        return ""
+
+    monkeypatch.setattr("specsim.planner.sweep.run_cell", slow_at_first)
+    monkeypatch.setattr("specsim.planner.sweep.time.perf_counter", lambda: clock[0])
+    with pytest.raises(InputError, match="take about 60 seconds in 1 process, by 5 cells timed"):
+        swept({"seed": list(range(600))}, fixed=SHORT | {"workload.load.concurrency": 2})
 
 
 def test_values_from_the_command_line_hold_in_every_cell(swept):
