@@ -66,6 +66,12 @@ class CurveResult:
         """Requests that run at once however many are in flight, as memory and the engine allow; None where all do."""
         return None if self.in_transit else _running_limit(self.points)
 
+    def running_by_length(self, batch: int) -> dict[int, float]:
+        """Of the draft lengths (0: none) whose requests do not all run at a batch, how many do; draft length → mean."""
+        rows = _capped(self.points)
+        own = rows[rows["batch"] == batch]
+        return dict(zip(own["num_draft_tokens"].astype(int), own["mean_running_batch"], strict=True))
+
     def best_draft_lengths(self) -> pd.Series[int]:
         """Batch of the grid → the draft length with the highest mean throughput; 0 where none pays."""
         grid = self.points[self.points["batch"].isin(self.batches)]
@@ -153,8 +159,13 @@ def _largest_closed_form_batch(simulation: Simulation, points: pd.DataFrame) -> 
 
 
 def _running_limit(points: pd.DataFrame) -> float | None:
-    capped = points.loc[points["mean_running_batch"] < CLEARLY_BELOW * points["batch"], "mean_running_batch"]
-    return None if capped.empty else float(capped.max())
+    capped = _capped(points)
+    return None if capped.empty else float(capped["mean_running_batch"].max())
+
+
+def _capped(points: pd.DataFrame) -> pd.DataFrame:
+    """Points at which not all requests in flight run."""
+    return points[points["mean_running_batch"] < CLEARLY_BELOW * points["batch"]]
 
 
 def _closed_form(simulation: Simulation, context: int) -> pd.DataFrame:

@@ -162,12 +162,20 @@ def limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
     if scenario.fleet is not None:
         yield f"Batches and output tokens/s are those of the whole fleet: {fleet_words(scenario.fleet)}."
     if result.running_limit is not None:
-        first = next(batch for batch in scenario.curve.batches if batch > result.running_limit)
-        yield (
-            f"About {result.running_limit:.0f} such requests run at once, as memory and the engine's limits allow; "
-            f"from batch {first} on the rest wait."
-        )
+        yield _waiting(scenario, result, result.running_limit)
     yield from result.notes
+
+
+def _waiting(scenario: Scenario, result: CurveResult, most: float) -> str:
+    """How many requests run at once, and from which batch on others wait; with which draft lengths, if not with all."""
+    first = next(batch for batch in scenario.curve.batches if batch > most)
+    lengths = {0, *scenario.compared_draft_lengths}
+    by_length = result.running_by_length(first)
+    why = "as memory and the engine's limits allow"
+    if not by_length or lengths <= by_length.keys():
+        return f"About {most:.0f} such requests run at once, {why}; from batch {first} on the rest wait."
+    found = ", ".join(f"{running:.0f} with {drafts(scenario, k)}" for k, running in sorted(by_length.items()) if k)
+    return f"At batch {first} not all requests run at once with every draft length, {why}: {found}; the rest wait."
 
 
 def table(scenario: Scenario, result: CurveResult) -> Table:

@@ -1,8 +1,11 @@
 """The answer in words: what each shape of curve says, and what it must not say."""
 
+import pandas as pd
 import pytest
 
-from specsim.report.curve import answer, featured_draft_length, table
+from specsim.planner.curve import CurveResult
+from specsim.report.curve import answer, featured_draft_length, limits, table
+from specsim.schema.scenario import Curve
 
 
 @pytest.fixture
@@ -83,6 +86,16 @@ def test_requests_that_wait(curve, scenario):
         and sentence.endswith("from batch 64 on the rest wait.")
         for sentence in sentences
     )
+
+
+def test_requests_that_wait_with_some_draft_lengths_alone(scenario):
+    """States for each draft token can leave room for fewer requests with long drafts than with short ones or none."""
+    asked = scenario().model_copy(update={"curve": Curve(batches=(1, 64), num_draft_tokens=(1, 3))})
+    rows = [(1, 0, 1), (1, 1, 1), (1, 3, 1), (64, 0, 64), (64, 1, 63.8), (64, 3, 50.2)]
+    points = pd.DataFrame(rows, columns=["batch", "num_draft_tokens", "mean_running_batch"])
+    (sentence,) = limits(asked, CurveResult((1, 64), points, pd.DataFrame(), {}, {}))
+    assert sentence.startswith("At batch 64 not all requests run at once with every draft length")
+    assert sentence.endswith(": 50 with 3 draft tokens; the rest wait.")
 
 
 def test_nothing_waits(curve, scenario):
