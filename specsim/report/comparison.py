@@ -75,7 +75,7 @@ def arm_name(subject: Subject, arm: Arm) -> str:
 def _left_out(comparison: Comparison) -> Iterator[str]:
     """Scenarios and arms that cannot run, or cannot meet the limits, with the reason."""
     if comparison.missing:
-        yield f"Interrupted: missing are {', '.join(comparison.missing)}."
+        yield f"Interrupted, without {', '.join(comparison.missing)}: of these nothing is known."
     for subject in comparison.subjects:
         reasons: dict[str, list[str]] = {}
         for arm, problems in subject.never.items():

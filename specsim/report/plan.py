@@ -176,7 +176,7 @@ def wide_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
 
 def _missing(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     if result.missing:
-        yield f"Interrupted: missing are {', '.join(arm.name for arm in result.missing)}."
+        yield f"Interrupted, without {', '.join(arm.name for arm in result.missing)}: of these nothing is known."
 
 
 def plan_table(scenario: Scenario, result: PlanResult) -> Table:

@@ -95,7 +95,7 @@ def load_compared(
             except InputError as error:
                 named = {"curve.batches": "--batches"} if batches is not None else {}
                 problems += [_renamed(problem, variant, named) for problem in error.problems]
-    problems += _of_names(found)
+    problems += _of_names(found, variants)
     if not problems and len(found) < 2:
         remedy = f"is one; name another to compare it with, or add a variant of it: {OPTION} {EXAMPLE}"
         problems.append(Problem("scenario", "", repr(references[0]), remedy))
@@ -122,9 +122,14 @@ def _renamed(problem: Problem, variant: Variant | None, named: Mapping[str, str]
     return replace(problem, where=", ".join(dict.fromkeys(parts)))
 
 
-def _of_names(found: Iterable[Inputs]) -> Iterator[Problem]:
+def _of_names(found: Iterable[Inputs], variants: Sequence[Variant]) -> Iterator[Problem]:
     """Names that several have, which would stand for each other in tables and files."""
-    several = list(found)
+    several, twice = list(found), Counter(variant.name for variant in variants)
+    for name, number in twice.items():
+        if number > 1:
+            yield Problem(OPTION, "", repr(name), f"names {number} variants; give each a name of its own")
+    if max(twice.values(), default=0) > 1:
+        return
     for name, number in Counter(inputs.scenario.name for inputs in several).items():
         if number > 1:
             files = dict.fromkeys(str(inputs.files["scenario"]) for inputs in several if inputs.scenario.name == name)

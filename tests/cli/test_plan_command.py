@@ -106,5 +106,5 @@ def test_an_interruption_leaves_the_arms_that_are_finished(command, tmp_path, mo
     monkeypatch.setattr(planner, "measure_arm", interrupted)
     code, out, err = command("plan", DEMO, *SMALL, "--out", tmp_path / "new")
     assert (code, err.splitlines()[-1]) == (130, "interrupted; 1 of 2 arms are missing")
-    assert "Interrupted: missing are static 2." in out
+    assert "Interrupted, without static 2: of these nothing is known." in out
     assert json.loads((tmp_path / "new" / "plan.json").read_text())["missing"] == ["static 2"]

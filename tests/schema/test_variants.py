@@ -73,3 +73,11 @@ def test_a_wrong_value_is_that_of_the_option_that_states_it():
     assert any(problem.startswith("--set seed: seed is -1") for problem in found)
     assert any(problem.startswith("--batches: curve.batches") for problem in found)
     assert len(found) == 4  # what is wrong in all is said once
+
+
+def test_a_path_stated_twice_and_a_name_given_twice_are_refused():
+    with pytest.raises(InputError, match=r"--variant: deployment.device is .*: is stated twice; state it once"):
+        parse_variants(["h: deployment.device=h200 deployment.device=b200"])
+    variants = parse_variants(["a: deployment.device=h200", "a: deployment.weight_format=fp8"])
+    with pytest.raises(InputError, match="--variant is 'a': names 2 variants"):
+        load_compared(["llama3.1-8b-h100-eagle3"], variants, (), None)
