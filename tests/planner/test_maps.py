@@ -280,7 +280,7 @@ def test_no_break_even_is_sought_among_batches_that_wait(monkeypatch):
         factor = 1.0 if point.num_draft_tokens == 0 else 0.5 if point.batch == 512 else 1.5
         noise = np.array([0.99, 1.0, 1.01, 1.0]) if point.num_draft_tokens else np.ones(4)
         known, ones = min(point.batch, 400) * np.ones(4), np.ones(4)
-        return PointRuns(100 * factor * noise, known, 2.5 * ones, ones, ones, ones, ones, ones)
+        return PointRuns(100 * factor * noise, known, 2.5 * ones, *[ones] * 6)
 
     monkeypatch.setattr(points, "run_point", faked)
     settings = (FEW, "map.contexts=[256]", "map.batches=[1, 64, 512]", "map.num_draft_tokens=[3]")
