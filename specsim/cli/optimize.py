@@ -7,20 +7,13 @@ from typing import Annotated
 
 import typer
 
-from specsim.cli.options import ForceOption, JobsOption, OutOption, ScenarioArgument, SetOption
+from specsim.cli.options import ForceOption, JobsOption, OutOption, ScenarioArgument, SetOption, SloOption
 
 
 def optimize(
     scenario: ScenarioArgument,
     overrides: SetOption = None,
-    slo: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LIMITS",
-            help="Latency limits in ms, as of specsim plan: 'ttft:200 tpot:20'. Default: plan.slo of the scenario, or "
-            "its slo.",
-        ),
-    ] = None,
+    slo: SloOption = None,
     price: Annotated[
         float | None, typer.Option(metavar="DOLLARS", help="Of a GPU for an hour. Default: costs are GPU-seconds.")
     ] = None,

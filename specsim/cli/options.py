@@ -22,3 +22,11 @@ SetOption = Annotated[
 OutOption = Annotated[Path | None, typer.Option(help="Folder for the results. Default: out/<scenario name>")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace results of an earlier run in that folder.")]
 JobsOption = Annotated[int | None, typer.Option(min=1, help="Processes. Default: one per processor.")]
+SloOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LIMITS",
+        help="Latency limits in ms, as vLLM's --goodput: 'ttft:200 tpot:20' for p99, ttft.p90:200 for others. "
+        "Default: plan.slo of the scenario, or its slo.",
+    ),
+]

@@ -7,20 +7,13 @@ from typing import Annotated
 
 import typer
 
-from specsim.cli.options import ForceOption, JobsOption, OutOption, ScenarioArgument, SetOption
+from specsim.cli.options import ForceOption, JobsOption, OutOption, ScenarioArgument, SetOption, SloOption
 
 
 def plan(
     scenario: ScenarioArgument,
     overrides: SetOption = None,
-    slo: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LIMITS",
-            help="Latency limits in ms, as vLLM's --goodput: 'ttft:200 tpot:20' for p99, ttft.p90:200 for others. "
-            "Default: plan.slo of the scenario, or its slo.",
-        ),
-    ] = None,
+    slo: SloOption = None,
     rate: Annotated[
         str | None, typer.Option(metavar="RATE", help="To be served: '40 requests/s'. Default: the scenario's load.")
     ] = None,

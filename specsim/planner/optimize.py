@@ -80,11 +80,15 @@ def _search(short: ShortRuns, inputs: Inputs, space: Space, possible: Sequence[S
     batch = next(source)
     while True:
         share = len(batch) / min(trials, len(possible))
-        costs = short.measure(batch, lambda part, share=share: progress(share * part))  # type: ignore[misc]
+        costs = short.measure(batch, _part_of(progress, share))
         try:
             batch = source.send(costs)
         except StopIteration:
             return
+
+
+def _part_of(progress: Progress, share: float) -> Progress:
+    return lambda part: progress(share * part)
 
 
 def _first(inputs: Inputs, space: Space) -> Iterator[Settings]:

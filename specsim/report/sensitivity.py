@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
-from specsim.planner.sensitivity import Outcome, SensitivityResult, Shift
+from specsim.planner.shifts import Outcome, SensitivityResult, Shift
 from specsim.report.words import drafts, from_to, pays_throughout
 from specsim.schema.load import Inputs
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from specsim.figures.style import png_bytes, svg_bytes
 from specsim.figures.tornado import End, TornadoBar, tornado_figure
-from specsim.planner.sensitivity import Outcome, SensitivityResult
+from specsim.planner.shifts import Outcome, SensitivityResult
 from specsim.report.curve_files import plain, subtitle
 from specsim.report.extrapolation import extrapolation_sentence
 from specsim.report.folder import Writer, bytes_writer, table_writer, text_writer

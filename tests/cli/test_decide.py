@@ -96,3 +96,9 @@ def test_an_interruption_leaves_nothing(command, tmp_path, monkeypatch):
     assert code == 130
     assert "interrupted; nothing was written" in err
     assert not (tmp_path / "a").exists()
+
+
+def test_a_checkpoint_without_a_name(command, tmp_path):
+    code, _, err = command("decide", DEMO, "--checkpoint", " ", "--out", tmp_path / "a")
+    assert code == 2
+    assert "--checkpoint is ' ': is no name; name what you serve, or leave it out" in err

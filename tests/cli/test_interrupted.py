@@ -97,15 +97,16 @@ def test_a_curve_whose_grid_is_finished_is_whole_but_for_its_crossings(command, 
     assert (tmp_path / "new" / "curve.png").exists()
 
 
-def test_a_signal_does_it(tmp_path):
-    """A real SIGINT, while replications of many requests go on."""
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_does_it(tmp_path, sent):
+    """A real one, Ctrl-C's or a scheduler's, while replications of many requests go on."""
     arguments = [*SMALL, "--set", "workload.num_requests=2000", "--set", "run.replications=500"]
     command = [sys.executable, "-m", "specsim", "simulate", DEMO, *arguments, "--out", str(tmp_path / "new")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 300  # compiling comes first where nothing is kept
     while not list(tmp_path.glob(".specsim-*/3-2")) and time.monotonic() < deadline:
         time.sleep(0.05)
-    os.kill(process.pid, signal.SIGINT)
+    os.kill(process.pid, sent)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert " of 500 replications are missing" in err
