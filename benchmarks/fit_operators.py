@@ -6,7 +6,7 @@ needs the extra ``operators``. Matrix products: weights of 32 MB and more, at mo
 quantised 4,096 outputs and more and at most 16,384 inputs, since their kernels do not share a sum over inputs among
 processors, so that few outputs leave most of the device idle (errors of -20 to -70 % there). Decode attention: KV of
 50 MB and more, heads of at most 256; prefill attention: more than 1,025 tokens, the same heads; routed experts:
-balanced routing. Shapes fall into five parts (``specsim.planner.operators.folds``). The figures
+balanced routing. Shapes fall into five parts (``specsim.studies.accuracy.operators.run.folds``). The figures
 printed are fitted to parts 1 to 4; "held out" is part 0. "crossed" is five such fits, each judged on the part that it
 left out, so that every shape counts once: a fifth of the shapes alone is a noisy judge.
 """
@@ -21,9 +21,9 @@ from scipy.optimize import least_squares
 
 from specsim.costs.linear import activation_bytes
 from specsim.costs.roofline import padded_rows, soft_maximum
-from specsim.planner.operators import FOLDS, LARGEST_HEAD, SHAPES, folds, format_of, priced
-from specsim.schema.load import read_device
-from specsim.schema.operator_tables import PRECISIONS, SYSTEMS, OperatorTable, installed, read_operators
+from specsim.inputs.measured.operator_tables import PRECISIONS, SYSTEMS, OperatorTable, installed, read_operators
+from specsim.inputs.read.scenario import read_device
+from specsim.studies.accuracy.operators.run import FOLDS, LARGEST_HEAD, SHAPES, folds, format_of, priced
 
 # Errors beyond this count by their size and not by its square, as what is judged are medians
 ROBUST = 0.02

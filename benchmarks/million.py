@@ -19,9 +19,9 @@ import time
 from pathlib import Path
 
 from specsim.engine.run import warm_up
-from specsim.schema.load import load_scenario
-from specsim.schema.workload import ClosedLoop, Poisson
-from specsim.simulation import Simulation
+from specsim.inputs.models.workload import ClosedLoop, Poisson
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.replica import Simulation
 
 DEMO = "llama3.1-8b-h100-eagle3"
 LENGTHS = "workload.lengths={kind: fixed, prompt_tokens: 512, output_tokens: 256}"

@@ -12,8 +12,8 @@ from collections import defaultdict
 
 import numpy as np
 
-from specsim.schema import catalogue
-from specsim.schema.measurement_tables import read_measurements
+from specsim.inputs.measured.serving_tables import read_measurements
+from specsim.inputs.read import catalogue
 
 SWEEPS = ("S04-dspark", "S04-eagle3")
 MTP_STEPS = "S13-mtp"

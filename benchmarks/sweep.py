@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from specsim.engine.run import warm_up
-from specsim.planner.cells import Task, run_cell, task_of
-from specsim.planner.executors import Workers, spread
-from specsim.planner.grid_cells import Cells
-from specsim.planner.load import simulate_load
-from specsim.planner.sweep import sweep
-from specsim.report.sweep_tables import run_columns, summary_columns
-from specsim.schema.grid import GridFile, read_grid
+from specsim.inputs.read.grid import GridFile, read_grid
+from specsim.studies.shared.executors import Workers, spread
+from specsim.studies.simulate.run import simulate_load
+from specsim.studies.sweep.cells import Task, run_cell, task_of
+from specsim.studies.sweep.grid_cells import Cells
+from specsim.studies.sweep.run import sweep
+from specsim.studies.sweep.tables import run_columns, summary_columns
 
 TURNS = 3
 GRID = """

@@ -5,11 +5,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from specsim.schema.load import load_scenario
-from specsim.schema.workload import ClosedLoop
-from specsim.simulation import Simulation
+from specsim.inputs.models.workload import ClosedLoop
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.replica import Simulation
 from specsim.verification import verify_chain
-from specsim.verification.reference import chain_by_loops
+from specsim.verification.proof.loops import chain_by_loops
 
 DEMO = "llama3.1-8b-h100-eagle3"
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import specsim
 
 PACKAGES = ("numpy", "scipy", "pandas", "pydantic", "pyyaml", "matplotlib", "typer", "rich")
-SHOWS = ("cli", "report", "figures")
-"""Parts of the package that show what the others find: what is simulated does not pass through them."""
+SHOW = {"command", "figure", "files", "tables", "text"}
+"""Roles of files that show what others find, as their names or the last words of them say: ``text``, ``steps_text``."""
+SHOWING_PARTS = {"cli", "reporting"}
 
 
 def versions() -> dict[str, str]:
@@ -26,7 +27,7 @@ def versions() -> dict[str, str]:
 def code_version() -> str:
     """Names the code that numbers come from: a digest of the sources, and the libraries that compute.
 
-    Sources that only show what was found do not count; the layers see to it that the others do not import them.
+    Sources that only show what was found do not count; contracts see to it that the others do not import them.
     """
     libraries = " ".join(f"{name}-{metadata.version(name)}" for name in ("numpy", "scipy"))
     return f"specsim-{specsim.__version__} {sources_digest(Path(specsim.__file__).parent)} {libraries}"
@@ -37,9 +38,15 @@ def sources_digest(package: Path) -> str:
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
         place = source.relative_to(package)
-        if place.parts[0] not in SHOWS:
+        if not shows(place):
             digest.update(f"{place.as_posix()}\0{_digest(source)}\n".encode())
     return digest.hexdigest()
+
+
+def shows(place: Path) -> bool:
+    """Whether a source of the package only shows what others find; the role is in its name."""
+    role = place.stem.rsplit("_", 1)[-1]
+    return place.parts[0] in SHOWING_PARTS or (place.parts[0] == "studies" and role in SHOW)
 
 
 def provenance(seed: int | None, files: Mapping[str, Path], sources: Mapping[str, object]) -> dict[str, object]:

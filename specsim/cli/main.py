@@ -11,27 +11,23 @@ from typing import Annotated
 import typer
 
 from specsim import __version__
-from specsim.cli import (
-    calibrate,
-    compare,
-    cost,
-    curve,
-    decide,
-    doctor,
-    listing,
-    maps,
-    optimize,
-    plan,
-    prove,
-    quantiles,
-    schema,
-    sensitivity,
-    simulate,
-    sweep,
-    theory,
-    validate,
-)
 from specsim.errors import BrokenRunError, PartialResultError, SpecsimError
+from specsim.studies.accuracy.calibrate import command as calibrate
+from specsim.studies.accuracy.validate import command as validate
+from specsim.studies.compare import command as compare
+from specsim.studies.cost import command as cost
+from specsim.studies.curve import command as curve
+from specsim.studies.decide import command as decide
+from specsim.studies.inventory import doctor_command as doctor
+from specsim.studies.inventory import listing, quantiles, schema
+from specsim.studies.map import command as maps
+from specsim.studies.optimize import command as optimize
+from specsim.studies.plan import command as plan
+from specsim.studies.prove import command as prove
+from specsim.studies.sensitivity import command as sensitivity
+from specsim.studies.simulate import command as simulate
+from specsim.studies.sweep import command as sweep
+from specsim.studies.theory import command as theory
 
 EXIT_BROKEN_RUN = 1
 EXIT_BAD_INPUT = 2

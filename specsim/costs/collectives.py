@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specsim.costs.roofline import soft_maximum
-from specsim.schema.hardware import Device
+from specsim.inputs.models.hardware import Device
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from specsim.costs.linear import LinearTime, activation_bytes, product_rates
 from specsim.costs.roofline import Rates, padded_rows, soft_maximum
-from specsim.schema.quantisation import BF16, Format
+from specsim.inputs.checkpoints.quantisation import BF16, Format
 
 Floats = NDArray[np.float64]
 

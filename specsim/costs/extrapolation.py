@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from specsim.costs.shapes import ForwardShape
 from specsim.forward import Reach
-from specsim.schema.engine import Engine
-from specsim.schema.hardware import Device
+from specsim.inputs.models.engine import Engine
+from specsim.inputs.models.hardware import Device
 
 
 class BeyondDevice(NamedTuple):

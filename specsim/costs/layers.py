@@ -11,7 +11,7 @@ from typing import NamedTuple, assert_never
 from specsim.costs.attention import KVAttention, StateAttention
 from specsim.costs.experts import ExpertProduct
 from specsim.costs.linear import BYTES_PER_ELEMENT, Linear
-from specsim.schema.architecture import (
+from specsim.inputs.checkpoints.architecture import (
     MLP,
     Attention,
     Experts,
@@ -21,7 +21,7 @@ from specsim.schema.architecture import (
     LinearAttention,
     Mixer,
 )
-from specsim.schema.quantisation import UNQUANTISED, Format, Quantisation
+from specsim.inputs.checkpoints.quantisation import UNQUANTISED, Format, Quantisation
 
 # elementwise kernels beyond the four of a dense layer: choosing experts, ordering the rows by expert, adding up what
 # comes back (vLLM's fused_moe); norms of MLA's two compressed states; convolution and gated norm of linear attention

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specsim.costs.roofline import ProductRates, Rates, padded_rows, soft_maximum
-from specsim.schema.quantisation import BF16, Format
+from specsim.inputs.checkpoints.quantisation import BF16, Format
 
 BYTES_PER_ELEMENT = 2  # BF16, what activations are in
 

@@ -9,8 +9,8 @@ from functools import partial
 
 from specsim.costs.shapes import ForwardShape
 from specsim.errors import InfeasibleError, Problem
-from specsim.schema.engine import Engine
-from specsim.schema.hardware import Device
+from specsim.inputs.models.engine import Engine
+from specsim.inputs.models.hardware import Device
 
 GIB = 2**30
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from specsim.costs.linear import Linear, LinearTime, linear_time
 from specsim.costs.roofline import Rates
-from specsim.schema.quantisation import Format
+from specsim.inputs.checkpoints.quantisation import Format
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

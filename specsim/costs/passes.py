@@ -23,7 +23,7 @@ from specsim.costs.shapes import ForwardShape
 from specsim.costs.slowed import slowed
 from specsim.costs.use import PassUse
 from specsim.forward import Pass
-from specsim.schema.hardware import Device
+from specsim.inputs.models.hardware import Device
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

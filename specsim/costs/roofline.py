@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from specsim.schema.hardware import Device
+from specsim.inputs.models.hardware import Device
 
 Floats = NDArray[np.float64]
 

@@ -17,10 +17,10 @@ from typing import Literal, assert_never
 
 from specsim.costs.layers import Operators, Split, layer_operators
 from specsim.costs.linear import BYTES_PER_ELEMENT, Linear
-from specsim.schema.architecture import Attention
-from specsim.schema.model import ModelConfig
-from specsim.schema.quantisation import Format
-from specsim.schema.speculation import (
+from specsim.inputs.checkpoints.architecture import Attention
+from specsim.inputs.checkpoints.model import ModelConfig
+from specsim.inputs.checkpoints.quantisation import Format
+from specsim.inputs.models.speculation import (
     BlockParallelHead,
     DraftModel,
     EagleHead,

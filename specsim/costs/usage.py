@@ -18,7 +18,7 @@ from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape
 from specsim.costs.use import counting
 from specsim.forward import Pass
-from specsim.schema.hardware import Device
+from specsim.inputs.models.hardware import Device
 
 Product = Callable[[Rates], LinearTime]
 

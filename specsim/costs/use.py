@@ -21,7 +21,7 @@ from specsim.costs.lowered import UseForm
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.row_table import RowTable
 from specsim.costs.shapes import ForwardShape
-from specsim.schema.hardware import Device
+from specsim.inputs.models.hardware import Device
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from specsim.drafting.passes import drafter_form, fill_passes, most_passes, tokens_to_take_in
 from specsim.drafting.shape import DraftShape, chain
 from specsim.forward import NUM_SUMS, Pass
-from specsim.schema.speculation import ModelDrafter
+from specsim.inputs.models.speculation import ModelDrafter
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

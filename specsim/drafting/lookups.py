@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.schema.speculation import ModelDrafter, NgramLookup
+from specsim.inputs.models.speculation import ModelDrafter, NgramLookup
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

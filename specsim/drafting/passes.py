@@ -19,8 +19,15 @@ from specsim.forward import (
     SEQUENCES,
     TOKENS,
 )
+from specsim.inputs.models.speculation import (
+    BlockParallelHead,
+    DraftModel,
+    EagleHead,
+    MedusaHeads,
+    ModelDrafter,
+    MTPLayers,
+)
 from specsim.kernels import kernel
-from specsim.schema.speculation import BlockParallelHead, DraftModel, EagleHead, MedusaHeads, ModelDrafter, MTPLayers
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -9,8 +9,8 @@ from specsim.drafting.replayed import ReplayedAcceptance
 from specsim.drafting.shape import DraftShape, chain, tree
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.drafting.varying import VaryingAcceptance
-from specsim.schema.acceptance import StatedAcceptance
-from specsim.schema.speculation import Speculation
+from specsim.inputs.models.acceptance import StatedAcceptance
+from specsim.inputs.models.speculation import Speculation
 
 ChainSource = PositionAcceptance | VaryingAcceptance | ReplayedAcceptance
 

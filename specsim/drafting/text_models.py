@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specsim.drafting.ngrams import Ngrams
-from specsim.verification.processors import process
+from specsim.verification.processing.processors import process
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

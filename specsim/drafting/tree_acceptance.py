@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from specsim.drafting.acceptance import first_choice_rows, overlapping_rows
 from specsim.drafting.shape import DraftShape
-from specsim.verification.forest import Siblings
+from specsim.verification.trees.forest import Siblings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from specsim.drafting.beta import LEVELS
 from specsim.kernels import kernel
-from specsim.luck import BY_TRAIT, LANE_HARD, NUM_LANES, draw_luck
+from specsim.uniforms import BY_TRAIT, LANE_HARD, NUM_LANES, draw_luck
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

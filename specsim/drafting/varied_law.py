@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from specsim.drafting.beta import LEVELS
 from specsim.drafting.varying import Chances, chances, context_factors, overlap_table
-from specsim.schema.acceptance import StatedAcceptance
+from specsim.inputs.models.acceptance import StatedAcceptance
 
 Floats = NDArray[np.float64]
 

@@ -15,8 +15,8 @@ from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.beta import LEVELS, concentration, level_means
 from specsim.drafting.chain_rows import ChainRows, joined
 from specsim.drafting.variation import RUNGS, no_variation
-from specsim.schema.acceptance import StatedAcceptance
-from specsim.schema.variation import HardStretches
+from specsim.inputs.models.acceptance import StatedAcceptance
+from specsim.inputs.models.variation import HardStretches
 
 Floats = NDArray[np.float64]
 

@@ -10,13 +10,11 @@ from typing import NamedTuple
 from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step, use_step
 from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.passes import DrafterForm
-from specsim.engine.chains import TEXT_RULE, TREE_RULE, verify_chains
-from specsim.engine.choosing import choose, learn
 from specsim.engine.commit import commit
-from specsim.engine.limits import Limits
-from specsim.engine.line import join
+from specsim.engine.draft_length import choose, learn
 from specsim.engine.log import Log, has_room, write_step
-from specsim.engine.scheduler import admit_decodes, look_up, schedule
+from specsim.engine.schedule import admit_decodes, look_up, schedule
+from specsim.engine.scheduler_limits import Limits
 from specsim.engine.state import (
     BETWEEN,
     BLOCKS_MOVED,
@@ -43,7 +41,9 @@ from specsim.engine.state import (
     Requests,
     Words,
 )
-from specsim.engine.work import fill_work
+from specsim.engine.step_passes import fill_work
+from specsim.engine.verify_chains import TEXT_RULE, TREE_RULE, verify_chains
+from specsim.engine.wait_queue import join
 from specsim.kernels import kernel
 from specsim.policies.form import OUTSIDE, PolicyForm
 from specsim.records import PARTS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from specsim.drafting.passes import DrafterForm, tokens_to_take_in
-from specsim.engine.limits import Limits
 from specsim.engine.log import (
     NUM_EMITTED,
     ROUND_ACCEPTED,
@@ -16,7 +15,8 @@ from specsim.engine.log import (
     Log,
     gap_class,
 )
-from specsim.engine.places import look_ahead, vacate
+from specsim.engine.scheduler_limits import Limits
+from specsim.engine.slots import look_ahead, vacate
 from specsim.engine.state import CHUNKS, DECODES, FINISHED, NOW, ROUNDS, RUNNING, STEPS, Replica, Requests, Words
 from specsim.kernels import kernel
 

@@ -13,7 +13,7 @@ from specsim.engine.advance import Serving, advance
 from specsim.engine.log import Log
 from specsim.engine.state import Replica, Requests
 from specsim.kernels import KERNELS
-from specsim.luck import draw_luck, draw_luck_one_by_one
+from specsim.uniforms import draw_luck, draw_luck_one_by_one
 from specsim.verification.arrays import Bools, Float64s, Floats, Int64s
 from specsim.verification.core import reason_for_numpy
 from specsim.verification.into import verify_rows_into

@@ -15,12 +15,11 @@ from specsim.drafting.shape import chain
 from specsim.drafting.text_models import TextModels
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY
-from specsim.engine.cache import new_cache
 from specsim.engine.compiled import advance_function, settled
-from specsim.engine.line import foremost
+from specsim.engine.config import Setup, cost_form, serving_of
+from specsim.engine.kv_cache import new_cache
 from specsim.engine.log import new_log
-from specsim.engine.recorder import Recorder, request_records
-from specsim.engine.setup import Setup, cost_form, serving_of
+from specsim.engine.record import Recorder, request_records
 from specsim.engine.state import (
     BLOCKS_IN_USE,
     CHOSEN,
@@ -43,13 +42,14 @@ from specsim.engine.state import (
     new_replica,
     new_requests,
 )
-from specsim.engine.texts import new_texts, verify_texts
-from specsim.engine.trees import verify_trees
+from specsim.engine.verify_texts import new_texts, verify_texts
+from specsim.engine.verify_trees import verify_trees
+from specsim.engine.wait_queue import foremost
 from specsim.forward import Pass
+from specsim.inputs.models.policy import StaticPolicy
 from specsim.policies.form import first_memory
 from specsim.policies.observation import Observation
 from specsim.records import RequestRecords, RunRecords
-from specsim.schema.policy import StaticPolicy
 from specsim.workload.lengths import Lengths
 
 POSITIONS_AHEAD = 256

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specsim.forward import NUM_SUMS
-from specsim.luck import NUM_LANES
 from specsim.records import PARTS, USES
+from specsim.uniforms import NUM_LANES
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

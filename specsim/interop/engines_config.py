@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from specsim.schema.schedule import SchedulePolicy
-from specsim.schema.speculation import (
+from specsim.inputs.models.schedule import SchedulePolicy
+from specsim.inputs.models.speculation import (
     BlockParallelHead,
     Drafter,
     DraftModel,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.schema.policy import (
+from specsim.inputs.models.policy import (
     ConfidencePolicy,
     GoodputPolicy,
     OffAbovePolicy,
@@ -16,7 +16,7 @@ from specsim.schema.policy import (
     Policy,
     StaticPolicy,
 )
-from specsim.schema.schedule import SchedulePolicy
+from specsim.inputs.models.schedule import SchedulePolicy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

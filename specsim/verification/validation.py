@@ -13,7 +13,7 @@ import numpy as np
 from specsim.errors import InputError, Problem, invalid
 from specsim.verification.arrays import Bools, Floats, Int64s, Ints
 from specsim.verification.drafts import Drafts
-from specsim.verification.processors import LazyTable
+from specsim.verification.processing.processors import LazyTable
 from specsim.verification.rows import distribution_problems, located
 
 Form = tuple[str, Ints | Floats | Bools, tuple[int, ...], str]

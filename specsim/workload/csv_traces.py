@@ -9,7 +9,7 @@ import math
 from datetime import UTC, datetime
 from pathlib import Path
 
-from specsim.schema.base import MOST_PRIORITIES
+from specsim.inputs.models.base import MOST_PRIORITIES
 from specsim.workload.columns import Column, at_least_one, read_columns, whole_number
 from specsim.workload.trace import Trace, trace_of
 

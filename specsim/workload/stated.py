@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from specsim.errors import invalid
-from specsim.rng import stream
-from specsim.schema import lengths as schema
-from specsim.schema.workload import (
+from specsim.inputs.models import lengths as schema
+from specsim.inputs.models.workload import (
     LONGEST_RUN,
     ClosedLoop,
     Constant,
@@ -22,6 +21,7 @@ from specsim.schema.workload import (
     Replay,
     Workload,
 )
+from specsim.streams import stream
 from specsim.workload.arrivals import (
     Floats,
     constant_arrivals,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from specsim.errors import InputError, Problem
-from specsim.schema.lengths import TraceFormat
+from specsim.inputs.models.lengths import TraceFormat
 from specsim.workload.columns import cells_of, numbered_lines, refuse_other_separators
 from specsim.workload.csv_traces import AZURE, BURSTGPT, OWN, read_azure_trace, read_burstgpt_trace, read_own_trace
 from specsim.workload.mooncake import read_mooncake_trace

@@ -58,7 +58,7 @@ def test_results_are_not_overwritten_unasked(command, job, tmp_path, monkeypatch
     def nothing_runs(*args, **kwargs):
         raise AssertionError("something was simulated")
 
-    monkeypatch.setattr("specsim.simulation.serve_closed_loop", nothing_runs)
+    monkeypatch.setattr("specsim.simulation.replica.serve_closed_loop", nothing_runs)
     (tmp_path / "curve.csv").write_text("mine")
     code, out, err = command(job, DEMO, "--out", tmp_path)
     assert (code, out) == (2, "")
@@ -69,7 +69,7 @@ def test_results_are_not_overwritten_unasked(command, job, tmp_path, monkeypatch
 @pytest.fixture
 def few_checks(monkeypatch):
     """The first of the proof's checks; tests/verification/test_losslessness.py runs all."""
-    from specsim.verification import proof
+    from specsim.verification.proof import chain_checks as proof
 
     monkeypatch.setattr(proof, "JOBS", proof.JOBS[:2])
     monkeypatch.setattr(proof, "tree_checks", lambda seed, quick: ())
@@ -86,8 +86,8 @@ def test_a_verifier_that_is_lossless(command, few_checks):
 
 
 def test_a_verifier_that_is_not(command, few_checks, monkeypatch):
-    from specsim.verification.mutants.residuals import absolute_difference
-    from specsim.verification.trials import EXACT
+    from specsim.verification.proof.mutants.residuals import absolute_difference
+    from specsim.verification.proof.trials import EXACT
 
     job = few_checks.trial_job("verify_chain", absolute_difference, "token", EXACT, "pass")
     monkeypatch.setattr(few_checks, "JOBS", (job, *few_checks.JOBS))
@@ -101,7 +101,7 @@ def test_an_interruption_says_so(command, monkeypatch, tmp_path):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("specsim.simulation.serve_closed_loop", interrupted)
+    monkeypatch.setattr("specsim.simulation.replica.serve_closed_loop", interrupted)
     code, _, err = command("curve", DEMO, "--jobs", "1", "--out", tmp_path / "new")
     assert code == 130
     assert "interrupted; nothing was written" in err
@@ -112,6 +112,6 @@ def test_a_bug_is_not_dressed_up_as_bad_input(command, monkeypatch, tmp_path):
     def bug(*args, **kwargs):
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("specsim.simulation.serve_closed_loop", bug)
+    monkeypatch.setattr("specsim.simulation.replica.serve_closed_loop", bug)
     with pytest.raises(ZeroDivisionError, match="a bug"):
         command("simulate", DEMO, "--out", tmp_path / "new")

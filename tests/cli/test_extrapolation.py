@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from specsim.schema import catalogue
+from specsim.inputs.read import catalogue
 
 DEMO = "llama3.1-8b-h100-eagle3"
 SMALL = (

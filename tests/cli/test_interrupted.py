@@ -10,8 +10,8 @@ import time
 import pandas as pd
 import pytest
 
-from specsim.planner import points
-from specsim.simulation import Simulation
+from specsim.simulation.replica import Simulation
+from specsim.studies.shared import points
 
 DEMO = "llama3.1-8b-h100-eagle3"
 SMALL = (

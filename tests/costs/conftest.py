@@ -2,9 +2,9 @@
 
 import pytest
 
-from specsim.schema.hardware import Device
-from specsim.schema.load import read_device, read_model
-from specsim.schema.model import ModelConfig
+from specsim.inputs.checkpoints.model import ModelConfig
+from specsim.inputs.models.hardware import Device
+from specsim.inputs.read.scenario import read_device, read_model
 
 
 @pytest.fixture(scope="session")

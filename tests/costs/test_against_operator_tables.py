@@ -10,7 +10,7 @@ import pytest
 from specsim.costs.collectives import all_reduce_seconds
 from specsim.costs.linear import Linear, linear_time
 from specsim.costs.roofline import device_rates
-from specsim.schema.load import read_device
+from specsim.inputs.read.scenario import read_device
 
 LARGE_WEIGHTS, MOST_ROWS = 32 * 2**20, 1025
 

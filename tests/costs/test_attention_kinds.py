@@ -10,7 +10,7 @@ from specsim.costs.lowered import within_window
 from specsim.costs.passes import PassCost
 from specsim.costs.shapes import target_shape
 from specsim.forward import Pass, attended
-from specsim.schema.load import read_device, read_model
+from specsim.inputs.read.scenario import read_device, read_model
 
 MEASURED = read_device("h100-sxm")
 # reading alone: the parts that overlap with it are held to their formula in test_reading_kv.py

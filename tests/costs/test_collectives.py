@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specsim.costs.collectives import all_reduce_seconds
-from specsim.schema.load import read_device
+from specsim.inputs.read.scenario import read_device
 
 H100 = read_device("h100-sxm")
 sizes = st.floats(1, 1e9)

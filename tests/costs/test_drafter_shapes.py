@@ -5,8 +5,7 @@ import pytest
 from specsim.costs.layers import Operators
 from specsim.costs.linear import Linear
 from specsim.costs.shapes import drafter_shape, target_shape
-from specsim.schema.load import read_model
-from specsim.schema.speculation import (
+from specsim.inputs.models.speculation import (
     BlockParallelHead,
     DraftModel,
     EagleHead,
@@ -14,6 +13,7 @@ from specsim.schema.speculation import (
     MTPLayers,
     SequentialCorrection,
 )
+from specsim.inputs.read.scenario import read_model
 
 H, KV, MLP, V, DRAFT_V = 4096, 1024, 14336, 128256, 32000
 EAGLE = EagleHead(kind="eagle", model="x", generation="eagle")

@@ -6,8 +6,8 @@ from specsim.costs.passes import PassCost
 from specsim.costs.shapes import target_shape
 from specsim.costs.step import StepCost
 from specsim.forward import Pass, attended
-from specsim.schema.engine import Engine, Graphs, Kernels
-from specsim.schema.load import load_scenario
+from specsim.inputs.models.engine import Engine, Graphs, Kernels
+from specsim.inputs.read.scenario import load_scenario
 
 DECODE = Pass(40, 40, 40, 40 * 1000, 40 * 1000)
 VERIFY = Pass(160, 160, 40, 40 * 1003, 40 * attended(4, 1003), verify_context=40 * 1003)

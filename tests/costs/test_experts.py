@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from specsim.costs.experts import ExpertProduct, busiest_device, distinct_experts, expert_time
 from specsim.costs.linear import Linear, linear_time
 from specsim.costs.roofline import device_rates
-from specsim.schema.load import read_device
-from specsim.schema.quantisation import FORMATS
+from specsim.inputs.checkpoints.quantisation import FORMATS
+from specsim.inputs.read.scenario import read_device
 
 B200 = device_rates(read_device("b200"), ideal=False)
 MIXTURES = [(256, 8), (128, 4), (8, 2)]

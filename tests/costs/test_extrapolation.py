@@ -8,12 +8,12 @@ from specsim.analysis.metrics import reach
 from specsim.costs.extrapolation import beyond_device, beyond_profile
 from specsim.costs.shapes import target_shape
 from specsim.forward import Reach
-from specsim.planner.replay import record
-from specsim.schema import catalogue
-from specsim.schema.engine import CalibratedRange, Kernels
-from specsim.schema.hardware import MeasuredRange
-from specsim.schema.load import load_scenario, read_device, read_model
-from specsim.simulation import Simulation
+from specsim.inputs.models.engine import CalibratedRange, Kernels
+from specsim.inputs.models.hardware import MeasuredRange
+from specsim.inputs.read import catalogue
+from specsim.inputs.read.scenario import load_scenario, read_device, read_model
+from specsim.simulation.replica import Simulation
+from specsim.studies.accuracy.calibrate.replay import record
 
 DEMO = "llama3.1-8b-h100-eagle3"
 

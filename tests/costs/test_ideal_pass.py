@@ -11,7 +11,7 @@ from specsim.analysis.closed_form import pass_cost
 from specsim.costs.passes import PassCost
 from specsim.costs.shapes import target_shape
 from specsim.forward import Pass
-from specsim.schema.load import read_device, read_model
+from specsim.inputs.read.scenario import read_device, read_model
 
 RIDGE = 989e12 / 3.35e12
 MAX_TOKENS = 2048

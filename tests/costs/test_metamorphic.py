@@ -10,10 +10,10 @@ from specsim.costs.layers import Split
 from specsim.costs.passes import PassCost
 from specsim.costs.shapes import target_shape
 from specsim.forward import Pass, attended
-from specsim.schema.load import load_scenario, read_device, read_model
-from specsim.schema.model import quantisation_of
-from specsim.schema.quantisation import FORMATS, UNQUANTISED, Quantisation
-from specsim.simulation import Simulation
+from specsim.inputs.checkpoints.model import quantisation_of
+from specsim.inputs.checkpoints.quantisation import FORMATS, UNQUANTISED, Quantisation
+from specsim.inputs.read.scenario import load_scenario, read_device, read_model
+from specsim.simulation.replica import Simulation
 
 B200 = read_device("b200")
 MODELS = [

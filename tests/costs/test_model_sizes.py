@@ -4,10 +4,10 @@ import pytest
 
 from specsim.costs.layers import Split, layer_operators
 from specsim.costs.shapes import drafter_shape, target_shape
-from specsim.schema import catalogue, documents
-from specsim.schema.load import read_model
-from specsim.schema.model import quantisation_of
-from specsim.schema.speculation import MTPLayers
+from specsim.inputs.checkpoints.model import quantisation_of
+from specsim.inputs.models.speculation import MTPLayers
+from specsim.inputs.read import catalogue, documents
+from specsim.inputs.read.scenario import read_model
 
 
 def cited(name):

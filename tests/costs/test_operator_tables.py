@@ -9,8 +9,8 @@ from specsim.costs.passes import PassCost
 from specsim.costs.roofline import device_rates
 from specsim.costs.shapes import target_shape
 from specsim.forward import Pass
-from specsim.schema.load import read_device, read_model
-from specsim.schema.quantisation import BF16, FORMATS
+from specsim.inputs.checkpoints.quantisation import BF16, FORMATS
+from specsim.inputs.read.scenario import read_device, read_model
 
 H100 = read_device("h100-sxm")
 RATES = device_rates(H100, ideal=False)

@@ -9,9 +9,9 @@ from specsim.costs.memory import memory_plan
 from specsim.costs.passes import PassCost
 from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.forward import Pass
-from specsim.schema.load import load_scenario, read_device, read_engine, read_model
-from specsim.schema.speculation import MTPLayers
-from specsim.simulation import Simulation
+from specsim.inputs.models.speculation import MTPLayers
+from specsim.inputs.read.scenario import load_scenario, read_device, read_engine, read_model
+from specsim.simulation.replica import Simulation
 
 H200, QWEN = read_device("h200"), read_model("qwen3-30b-a3b")
 STATE = 2 * 2048  # bytes of a token's hidden state

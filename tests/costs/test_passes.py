@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from specsim.costs.passes import PassCost, PassTime
 from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.forward import Pass
-from specsim.schema.load import read_device, read_model
-from specsim.schema.speculation import DraftModel, EagleHead
+from specsim.inputs.models.speculation import DraftModel, EagleHead
+from specsim.inputs.read.scenario import read_device, read_model
 
 MAX_TOKENS = 700
 ROUNDING = 1e-14

@@ -11,9 +11,9 @@ from specsim.costs.passes import PassCost
 from specsim.costs.roofline import device_rates
 from specsim.costs.shapes import target_shape
 from specsim.forward import Pass
-from specsim.schema.load import load_scenario, read_device, read_model
-from specsim.schema.quantisation import BF16, FORMATS, Quantisation, of_checkpoint
-from specsim.simulation import Simulation
+from specsim.inputs.checkpoints.quantisation import BF16, FORMATS, Quantisation, of_checkpoint
+from specsim.inputs.read.scenario import load_scenario, read_device, read_model
+from specsim.simulation.replica import Simulation
 
 B200 = read_device("b200")
 

@@ -8,7 +8,7 @@ import pytest
 from specsim.costs.attention import AttentionCost, KVAttention
 from specsim.costs.roofline import device_rates, soft_maximum
 from specsim.forward import Pass
-from specsim.schema.load import read_device
+from specsim.inputs.read.scenario import read_device
 
 RATES = replace(
     device_rates(read_device("h100-sxm"), ideal=False),

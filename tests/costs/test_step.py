@@ -6,9 +6,9 @@ from specsim.costs.passes import PassCost
 from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.costs.step import StepCost, StepTime
 from specsim.forward import Pass
+from specsim.inputs.models.speculation import EagleHead
+from specsim.inputs.read.scenario import read_device, read_engine, read_model
 from specsim.records import PARTS
-from specsim.schema.load import read_device, read_engine, read_model
-from specsim.schema.speculation import EagleHead
 
 EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")
 VERIFY = Pass(tokens=40, logit_rows=38, sequences=10, context_tokens=5000, query_context=20_000)

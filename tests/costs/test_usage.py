@@ -12,9 +12,9 @@ from specsim.costs.shapes import target_shape
 from specsim.costs.usage import pass_usage
 from specsim.costs.use import PassUse
 from specsim.forward import Pass, attended
-from specsim.schema.load import read_device, read_model
-from specsim.schema.model import quantisation_of
-from specsim.schema.quantisation import UNQUANTISED
+from specsim.inputs.checkpoints.model import quantisation_of
+from specsim.inputs.checkpoints.quantisation import UNQUANTISED
+from specsim.inputs.read.scenario import read_device, read_model
 
 B200 = read_device("b200")
 MODELS = ["llama-3.1-8b", "qwen3-30b-a3b", "gpt-oss-20b", "deepseek-r1-nvfp4", "qwen3.5-35b-a3b"]

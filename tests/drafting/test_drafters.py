@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from specsim.drafting.drafters import PromptWork, catch_up_tokens, draft_passes
 from specsim.drafting.shape import chain, tree
 from specsim.forward import Pass, attended
-from specsim.schema.speculation import (
+from specsim.inputs.models.speculation import (
     BlockParallelHead,
     DraftModel,
     EagleHead,

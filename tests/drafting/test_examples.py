@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from specsim.schema.load import load_scenario
-from specsim.simulation import Simulation
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.replica import Simulation
 
 PAGE = Path(__file__).parents[2] / "docs" / "drafting.md"
 BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

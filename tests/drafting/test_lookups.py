@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specsim.drafting.lookups import drafts_found, drafts_of_batches, length_shares, share_at_least
-from specsim.rng import stream
-from specsim.schema.speculation import MTPLayers, NgramLookup
+from specsim.inputs.models.speculation import MTPLayers, NgramLookup
+from specsim.streams import stream
 
 AT_LEAST = np.array([0.5, 0.25, 0.25, 0.125])
 falling = st.lists(st.floats(0, 1), min_size=1, max_size=6).map(lambda shares: np.array(sorted(shares)[::-1]))

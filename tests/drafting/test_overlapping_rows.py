@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specsim.drafting.acceptance import PositionAcceptance, overlapping_rows
-from specsim.rng import stream
+from specsim.streams import stream
 from specsim.verification import verify_chain
 from specsim.verification.rows import row_sum_tolerance
 

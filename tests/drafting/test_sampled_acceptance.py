@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from specsim.drafting.acceptance import PositionAcceptance
-from specsim.rng import stream
+from specsim.streams import stream
 from specsim.verification import verify_chain, verify_greedy
 
 ROWS = 100_000

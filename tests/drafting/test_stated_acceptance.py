@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from specsim.schema.acceptance import (
+from specsim.inputs.models.acceptance import (
     Acceptance,
     conditional_from_marginal,
     extended,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from specsim.drafting.acceptance import PositionAcceptance, first_choice_rows
 from specsim.drafting.shape import chain, tree
 from specsim.drafting.tree_acceptance import TreeAcceptance
-from specsim.rng import stream
+from specsim.streams import stream
 from specsim.verification import node_acceptance, verify_tree
 
 SHAPE = tree([[3], [2, 1, 0], [1, 2, 1]])

@@ -10,10 +10,10 @@ from specsim.drafting.beta import LEVELS, concentration, level_means, lost_varia
 from specsim.drafting.variation import ENTER, RUNGS, SHARE, STAY, factor_at, is_hard, rung_of
 from specsim.drafting.varied_law import accepted_law, mean_tokens_varied, tokens_by_level
 from specsim.drafting.varying import Chances, VaryingAcceptance, chances, overlap_table
-from specsim.luck import BY_TRAIT, LANE_HARD, NUM_LANES, draw_luck, luck_key
-from specsim.rng import stream
-from specsim.schema.acceptance import ConstantAcceptance, ProfileAcceptance
-from specsim.schema.variation import HardStretches
+from specsim.inputs.models.acceptance import ConstantAcceptance, ProfileAcceptance
+from specsim.inputs.models.variation import HardStretches
+from specsim.streams import stream
+from specsim.uniforms import BY_TRAIT, LANE_HARD, NUM_LANES, draw_luck, luck_key
 
 STRETCHES = HardStretches(share=0.3, mean_length=5, drop=0.4)
 K = 4

@@ -18,18 +18,15 @@ from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.drafting.varying import VaryingAcceptance
 from specsim.engine import run
 from specsim.engine.advance import advance
-from specsim.engine.cache import new_cache
-from specsim.engine.chains import verify_chains
-from specsim.engine.places import look_ahead
+from specsim.engine.config import RULES, Setup
+from specsim.engine.kv_cache import new_cache
 from specsim.engine.run import Server
-from specsim.engine.setup import RULES, Setup
+from specsim.engine.slots import look_ahead
 from specsim.engine.state import BLOCKS_IN_USE, BLOCKS_UNUSED, CHUNKS, DECODES, RUNNING, new_replica, new_requests
-from specsim.engine.trees import verify_trees
-from specsim.luck import luck_key
-from specsim.records import RunRecords
-from specsim.rng import stream
-from specsim.schema.acceptance import ConstantAcceptance
-from specsim.schema.policy import (
+from specsim.engine.verify_chains import verify_chains
+from specsim.engine.verify_trees import verify_trees
+from specsim.inputs.models.acceptance import ConstantAcceptance
+from specsim.inputs.models.policy import (
     ConfidencePolicy,
     GoodputPolicy,
     OffAbovePolicy,
@@ -37,8 +34,11 @@ from specsim.schema.policy import (
     PerRequestPolicy,
     StaticPolicy,
 )
-from specsim.schema.schedule import SchedulePolicy
-from specsim.schema.speculation import DraftModel, EagleHead
+from specsim.inputs.models.schedule import SchedulePolicy
+from specsim.inputs.models.speculation import DraftModel, EagleHead
+from specsim.records import RunRecords
+from specsim.streams import stream
+from specsim.uniforms import luck_key
 from specsim.workload.lengths import Lengths
 from specsim.workload.prefixes import Prefixes
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specsim.engine.run import serve_closed_loop, serve_open_loop
-from specsim.rng import stream
+from specsim.streams import stream
 from specsim.workload.arrivals import poisson_arrivals
 
 pairs_of_lengths = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 12)), min_size=1, max_size=20)

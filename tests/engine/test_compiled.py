@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from specsim.engine import run
 from specsim.engine.advance import IDLE, advance
 from specsim.engine.compiled import advance_function
-from specsim.engine.setup import cost_form
+from specsim.engine.config import cost_form
 from specsim.engine.state import NOW
-from specsim.schema.load import load_scenario
-from specsim.simulation import Simulation
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.replica import Simulation
 from specsim.workload.lengths import Lengths
 
 

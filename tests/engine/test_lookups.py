@@ -9,7 +9,7 @@ from specsim.analysis.acceptance import acceptance
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.shape import chain
 from specsim.engine.run import serve_closed_loop
-from specsim.rng import stream
+from specsim.streams import stream
 
 CONDITIONAL = (0.8, 0.6, 0.7)
 EVERY, NONE, HALF, RAGGED = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.6, 0.4, 0.2)

@@ -13,12 +13,12 @@ from scipy.stats import chi2, norm
 
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.engine import advance as stepping
-from specsim.engine import choosing
-from specsim.rng import stream
-from specsim.schema.load import load_scenario
-from specsim.schema.policy import ConfidencePolicy, GoodputPolicy, OffAbovePolicy, OraclePolicy, PerRequestPolicy
-from specsim.schema.schedule import SchedulePolicy
-from specsim.simulation import Simulation
+from specsim.engine import draft_length as choosing
+from specsim.inputs.models.policy import ConfidencePolicy, GoodputPolicy, OffAbovePolicy, OraclePolicy, PerRequestPolicy
+from specsim.inputs.models.schedule import SchedulePolicy
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.replica import Simulation
+from specsim.streams import stream
 from specsim.workload.lengths import Lengths
 
 V, K, OUTPUT, REQUESTS = 4, 3, 8, 800

@@ -12,7 +12,8 @@ from specsim.drafting.shape import chain, tree
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine import run
 from specsim.engine.run import serve_closed_loop
-from specsim.luck import (
+from specsim.streams import stream
+from specsim.uniforms import (
     BY_POSITION,
     BY_ROUND,
     LANE_ACCEPT,
@@ -22,7 +23,6 @@ from specsim.luck import (
     draw_luck,
     luck_key,
 )
-from specsim.rng import stream
 from specsim.verification import verify_block, verify_chain, verify_tree
 
 POSITIONS, LONGEST = 40, 4

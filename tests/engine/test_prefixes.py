@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from specsim.engine.segments import segments_of
 from specsim.engine.state import BLOCKS_IN_USE, BLOCKS_UNUSED
-from specsim.schema.speculation import DraftModel
+from specsim.inputs.models.speculation import DraftModel
 from specsim.workload.lengths import Lengths
 from specsim.workload.prefixes import Prefixes
 

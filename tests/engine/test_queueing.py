@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from specsim.engine.run import serve_open_loop
-from specsim.rng import stream
+from specsim.streams import stream
 from specsim.workload.arrivals import poisson_arrivals
 
 STEP = 0.5

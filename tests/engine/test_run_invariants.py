@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specsim.analysis.invariants import violations
-from specsim.schema.policy import StaticPolicy
+from specsim.inputs.models.policy import StaticPolicy
 
 SETTINGS = settings(max_examples=80, deadline=None)
 

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specsim.drafting.shape import chain, tree
-from specsim.engine.cache import new_cache
-from specsim.engine.limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, Limits
-from specsim.engine.line import join
-from specsim.engine.places import admit
-from specsim.engine.scheduler import schedule
+from specsim.engine.kv_cache import new_cache
+from specsim.engine.schedule import schedule
+from specsim.engine.scheduler_limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, Limits
 from specsim.engine.segments import no_segments
+from specsim.engine.slots import admit
 from specsim.engine.state import BLOCKS_IN_USE, CHUNKS, DECODES, RUNNING, new_replica, new_requests
-from specsim.luck import luck_key
+from specsim.engine.wait_queue import join
+from specsim.uniforms import luck_key
 
 TREE = tree([[3], [2, 1, 0], [1, 1, 2], [1, 0, 1, 1], [2, 0, 0]])
 CHAIN = chain(5)

@@ -10,7 +10,7 @@ from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.shape import tree
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.run import serve_closed_loop
-from specsim.rng import stream
+from specsim.streams import stream
 from specsim.verification import mean_tokens, node_acceptance
 
 CONDITIONAL = (0.8, 0.6, 0.7, 0.5)

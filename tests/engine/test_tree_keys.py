@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from specsim.drafting.shape import tree
-from specsim.luck import LANE_ACCEPT, LANE_DRAFT
+from specsim.uniforms import LANE_ACCEPT, LANE_DRAFT
 from specsim.verification import verify_tree
-from specsim.verification.losslessness import (
+from specsim.verification.proof.losslessness import (
     SEQUENCE_LENGTH,
     START,
     append,

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import specsim.verification
-from specsim.engine import chains
+from specsim.engine import verify_chains as chains
 from specsim.engine.run import serve_closed_loop
-from specsim.verification import tree, verify_rows
+from specsim.verification import verify_rows
 from specsim.verification.into import BLOCKWISE, TOKEN
+from specsim.verification.trees import tree
 
 PAIRS = [(30, 7), (5, 1), (90, 12), (1, 9), (64, 3)]
 CHAINS = ["token", "block", "greedy", "token argmax", "block argmax"]

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specsim.analysis.replicas import num_replicas
-from specsim.fleets import simulation_of
+from specsim.inputs.read.scenario import load_scenario
 from specsim.interop.perfetto import covers, pack, trace_events, write_trace
-from specsim.schema.load import load_scenario
+from specsim.simulation.fleet import simulation_of
 
 NANOSECONDS = 1000  # in a microsecond
 REQUIRED = {

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from specsim.planner.validation import validate
-from specsim.schema import catalogue
-from specsim.schema.measurement_tables import read_measurements
+from specsim.inputs.measured.serving_tables import read_measurements
+from specsim.inputs.read import catalogue
+from specsim.studies.accuracy.validate.run import validate
 
 DOCS = Path(__file__).parents[2] / "docs"
 

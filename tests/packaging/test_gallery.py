@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from specsim.planner.points import Point, run_point
-from specsim.schema.load import load_scenario
+from specsim.inputs.read.scenario import load_scenario
+from specsim.studies.shared.points import Point, run_point
 
 ROOT = Path(__file__).parents[2]
 GALLERY = ROOT / "plots"

@@ -12,9 +12,9 @@ LIGHT = {
     "specsim": ("numpy", "pydantic", "yaml", "pandas", "matplotlib", "scipy", "numba", "typer"),
     "specsim.errors": ("numpy", "pydantic", "yaml", "pandas", "matplotlib", "scipy", "numba", "typer"),
     "specsim.verification": ("pydantic", "yaml", "pandas", "matplotlib", "numba", "typer", "rich"),
-    "specsim.schema.load": ("pandas", "matplotlib", "scipy.stats", "numba", "typer", "rich"),
+    "specsim.inputs.read.scenario": ("pandas", "matplotlib", "scipy.stats", "numba", "typer", "rich"),
     "specsim.engine.run": ("numba", "pandas", "matplotlib", "scipy.stats", "typer", "rich"),
-    "specsim.simulation": ("numba", "pandas", "matplotlib", "scipy.stats", "typer", "rich"),
+    "specsim.simulation.replica": ("numba", "pandas", "matplotlib", "scipy.stats", "typer", "rich"),
 }
 
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from specsim.inputs.models.policy import Policy
 from specsim.policies.choice import choose_by_goodput, choose_by_table, next_length, remember
 from specsim.policies.form import INITIAL_WEIGHT, TRIED, first_memory, policy_form
-from specsim.schema.policy import Policy
 
 MAX_NUM_SEQS = 64
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from specsim.schema.load import Inputs, load_scenario
-from specsim.schema.workload import ClosedLoop
-from specsim.simulation import Simulation
+from specsim.inputs.models.workload import ClosedLoop
+from specsim.inputs.read.scenario import Inputs, load_scenario
+from specsim.simulation.replica import Simulation
 
 DRAFT_MODEL = "speculation.drafter={kind: draft_model, model: llama-3.2-1b}"
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from specsim.analysis.closed_form import expected_tokens_of
-from specsim.engine import chains
 from specsim.engine import run as run_module
+from specsim.engine import verify_chains as chains
 from specsim.engine.advance import advance
 from specsim.errors import InputError
-from specsim.planner.expected import tokens_per_verify
-from specsim.schema.load import load_scenario
-from specsim.schema.workload import ClosedLoop
-from specsim.simulation import Simulation
+from specsim.inputs.models.workload import ClosedLoop
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.expected import tokens_per_verify
+from specsim.simulation.replica import Simulation
 
 K = 3
 OVERLAPS = (0.8, 0.5, 0.2)  # of domains 0, 1 and 2

@@ -15,13 +15,13 @@ import pytest
 from pydantic import BaseModel
 
 from specsim.errors import SpecsimError
-from specsim.fleets import simulation_of
-from specsim.schema.engine import AttentionUnderEngine, Engine, Graphs, Kernels, LinearUnderEngine
-from specsim.schema.fleet import Fleet
-from specsim.schema.load import load_scenario
-from specsim.schema.scenario import Deployment
-from specsim.schema.speculation import Speculation
-from specsim.schema.workload import Workload
+from specsim.inputs.models.engine import AttentionUnderEngine, Engine, Graphs, Kernels, LinearUnderEngine
+from specsim.inputs.models.fleet import Fleet
+from specsim.inputs.models.scenario import Deployment
+from specsim.inputs.models.speculation import Speculation
+from specsim.inputs.models.workload import Workload
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.fleet import simulation_of
 
 DEMO, TREE = "llama3.1-8b-h100-eagle3", "llama3.1-8b-h100-eagle3-tree"
 MTP, MIXTURE = "qwen3.5-35b-a3b-h200-mtp", "deepseek-r1-8xb200-mtp"

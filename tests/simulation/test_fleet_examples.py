@@ -7,9 +7,9 @@ from typing import get_args
 import pytest
 import yaml
 
-from specsim.fleets import simulation_of
-from specsim.schema.fleet import Router
-from specsim.schema.load import load_scenario
+from specsim.inputs.models.fleet import Router
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.fleet import simulation_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "fleets.md"
 TEXT = PAGE.read_text(encoding="utf-8")

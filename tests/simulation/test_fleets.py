@@ -9,12 +9,12 @@ import pytest
 from specsim.analysis.invariants import violations_of_all
 from specsim.analysis.latencies import itl
 from specsim.analysis.metrics import mean_running_batch, summarise
-from specsim.engine.setup import Setup
+from specsim.engine.config import Setup
 from specsim.errors import InfeasibleError, InputError
-from specsim.fleets import simulation_of
-from specsim.schema.load import load_scenario
-from specsim.schema.workload import ClosedLoop, Poisson
-from specsim.simulation import Simulation
+from specsim.inputs.models.workload import ClosedLoop, Poisson
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.fleet import simulation_of
+from specsim.simulation.replica import Simulation
 
 DEMO = "llama3.1-8b-h100-eagle3"
 PREFIXES = str(Path(__file__).parent / "shared_prefixes.jsonl")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from specsim.errors import InfeasibleError, InputError
-from specsim.schema.load import load_scenario
-from specsim.simulation import Simulation
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.replica import Simulation
 
 DEMO, THEORY = "llama3.1-8b-h100-eagle3", "theory-h100-ideal"
 

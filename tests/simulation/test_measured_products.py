@@ -9,11 +9,11 @@ from specsim.costs.linear import Linear, linear_time
 from specsim.costs.roofline import device_rates
 from specsim.errors import InputError
 from specsim.forward import Pass
-from specsim.report import inputs as report
-from specsim.schema import operator_tables
-from specsim.schema.load import load_scenario, read_device
-from specsim.schema.operator_tables import OperatorTable
-from specsim.simulation import Simulation
+from specsim.inputs.measured import operator_tables
+from specsim.inputs.measured.operator_tables import OperatorTable
+from specsim.inputs.read.scenario import load_scenario, read_device
+from specsim.reporting import inputs as report
+from specsim.simulation.replica import Simulation
 
 DEMO = "llama3.1-8b-h100-eagle3"
 MEASURED = "deployment.costs=aiconfigurator"

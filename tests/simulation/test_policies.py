@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from specsim.schema.load import load_scenario
-from specsim.schema.policy import (
+from specsim.inputs.models.policy import (
     ConfidencePolicy,
     GoodputPolicy,
     OffAbovePolicy,
@@ -12,9 +11,10 @@ from specsim.schema.policy import (
     PerRequestPolicy,
     StaticPolicy,
 )
-from specsim.schema.schedule import SchedulePolicy
-from specsim.schema.workload import ClosedLoop
-from specsim.simulation import Simulation
+from specsim.inputs.models.schedule import SchedulePolicy
+from specsim.inputs.models.workload import ClosedLoop
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.replica import Simulation
 
 K = 4
 CONDITIONAL = [0.8, 0.6, 0.7, 0.5]

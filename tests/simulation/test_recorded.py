@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from specsim.errors import InputError
-from specsim.planner.expected import tokens_per_verify
-from specsim.schema.load import load_scenario
-from specsim.schema.policy import PerRequestPolicy
-from specsim.schema.workload import ClosedLoop
-from specsim.simulation import Simulation
+from specsim.inputs.models.policy import PerRequestPolicy
+from specsim.inputs.models.workload import ClosedLoop
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.expected import tokens_per_verify
+from specsim.simulation.replica import Simulation
 from specsim.workload.recordings import read_recording
 
 DEMO, K = "llama3.1-8b-h100-eagle3", 4

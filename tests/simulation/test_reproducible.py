@@ -5,9 +5,9 @@ from dataclasses import astuple
 import pytest
 import yaml
 
-from specsim.schema.load import load_scenario
-from specsim.schema.workload import ClosedLoop, Poisson
-from specsim.simulation import Simulation
+from specsim.inputs.models.workload import ClosedLoop, Poisson
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.replica import Simulation
 
 LOADS = [ClosedLoop(kind="closed_loop", concurrency=6), Poisson(kind="poisson", rate="20 requests/s")]
 

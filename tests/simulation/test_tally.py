@@ -9,10 +9,10 @@ from specsim.analysis.acceptance import acceptance_length
 from specsim.analysis.latencies import chunk_gaps, itl_per_token, summarise_latency, tallied_itl_per_token
 from specsim.analysis.metrics import summarise
 from specsim.engine.log import GAP_RATIO
-from specsim.schema.load import load_scenario
-from specsim.schema.policy import PerRequestPolicy, StaticPolicy
-from specsim.schema.workload import ClosedLoop
-from specsim.simulation import Simulation
+from specsim.inputs.models.policy import PerRequestPolicy, StaticPolicy
+from specsim.inputs.models.workload import ClosedLoop
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.replica import Simulation
 
 
 @pytest.mark.parametrize(

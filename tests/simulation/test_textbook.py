@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from specsim.forward import Pass
-from specsim.planner.cost import step_costs
-from specsim.planner.expected import decode_step, free_verify_batch
-from specsim.schema.load import read_model
-from specsim.schema.workload import ClosedLoop
-from specsim.simulation import Simulation
+from specsim.inputs.models.workload import ClosedLoop
+from specsim.inputs.read.scenario import read_model
+from specsim.simulation.expected import decode_step, free_verify_batch
+from specsim.simulation.replica import Simulation
+from specsim.studies.cost.run import step_costs
 
 ALPHA, K = 0.8, 4
 HIDDEN, NUM_STEPS = 2048, 60

@@ -6,10 +6,10 @@ import pytest
 import specsim.verification
 from specsim.drafting.text_law import mean_text_tokens
 from specsim.errors import InputError
-from specsim.planner.expected import tokens_per_verify
-from specsim.schema.load import load_scenario
-from specsim.schema.workload import ClosedLoop
-from specsim.simulation import Simulation
+from specsim.inputs.models.workload import ClosedLoop
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.expected import tokens_per_verify
+from specsim.simulation.replica import Simulation
 
 DEMO, K = "llama3.1-8b-h100-eagle3", 3
 

@@ -15,10 +15,10 @@ import pytest
 
 from specsim.analysis import closed_form as law
 from specsim.analysis.acceptance import untouched
-from specsim.planner.expected import decode_step
-from specsim.schema.load import read_model
-from specsim.schema.workload import ClosedLoop
-from specsim.simulation import Simulation
+from specsim.inputs.models.workload import ClosedLoop
+from specsim.inputs.read.scenario import read_model
+from specsim.simulation.expected import decode_step
+from specsim.simulation.replica import Simulation
 
 RIDGE = law.ridge_tokens(peak=989e12, bandwidth=3.35e12)
 ALPHAS = [0.0, 0.5, 0.8, 1.0]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from specsim.analysis import closed_form as law
-from specsim.schema.load import read_model
-from specsim.schema.workload import ClosedLoop
-from specsim.simulation import Simulation
+from specsim.inputs.models.workload import ClosedLoop
+from specsim.inputs.read.scenario import read_model
+from specsim.simulation.replica import Simulation
 
 PEAK, BATCH, NUM_STEPS = 989e12, 320, 24
 

@@ -6,8 +6,8 @@ import pytest
 from specsim.analysis.resources import bandwidth_share, flops_share
 from specsim.costs.usage import pass_usage, total
 from specsim.forward import Pass
-from specsim.planner.step_work import step_works
-from specsim.simulation import Simulation
+from specsim.simulation.replica import Simulation
+from specsim.simulation.step_passes import step_works
 
 WEIGHTS = 2 * (32 * (4096 * 6144 + 4096 * 4096 + 4096 * 28672 + 14336 * 4096) + 4096 * 128256)
 """Bytes of Llama-3.1-8B's matrices in BF16, its output head among them."""

@@ -6,9 +6,9 @@ import pytest
 from specsim.analysis.closed_form import expected_tokens_of
 from specsim.drafting.varied_law import accepted_law, mean_tokens_varied
 from specsim.drafting.varying import chances, overlap_table
-from specsim.planner.expected import tokens_per_verify
-from specsim.schema.policy import OraclePolicy, PerRequestPolicy
-from specsim.simulation import Simulation
+from specsim.inputs.models.policy import OraclePolicy, PerRequestPolicy
+from specsim.simulation.expected import tokens_per_verify
+from specsim.simulation.replica import Simulation
 
 K, ALPHA, SD = 4, 0.7, 0.15
 STRETCHES = "hard_stretches: {share: 0.3, mean_length: 12, drop: 0.4}"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from specsim.verification import verify_block, verify_chain
-from specsim.verification.reference import block_by_loops, chain_by_loops
+from specsim.verification.proof.loops import block_by_loops, chain_by_loops
 
 pytestmark = pytest.mark.usefixtures("core")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from specsim.verification import verify_chain
-from specsim.verification.mutants.drawing import missing_bonus
-from specsim.verification.mutants.residuals import resample_from_target
+from specsim.verification.proof.mutants.drawing import missing_bonus
+from specsim.verification.proof.mutants.residuals import resample_from_target
 
 P = np.array([0.5, 0.3, 0.15, 0.05])
 UNIFORM = np.full(4, 0.25)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from specsim.verification import verify_chain, verify_greedy
-from specsim.verification.reference import greedy_by_loops
+from specsim.verification.proof.loops import greedy_by_loops
 
 V = 3
 

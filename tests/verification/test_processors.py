@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from specsim.errors import InputError
-from specsim.verification.processors import LazyTable, Processors, process
+from specsim.verification.processing.processors import LazyTable, Processors, process
 from specsim.verification.rows import row_sum_tolerance
 
 

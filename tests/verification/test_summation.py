@@ -7,7 +7,7 @@ import pytest
 
 from specsim.verification import verify_chain
 from specsim.verification.draws import draw
-from specsim.verification.reference import drawn, running_sums
+from specsim.verification.proof.loops import drawn, running_sums
 from specsim.verification.rows import extremes
 from specsim.verification.summation import BLOCK, SEQUENTIAL, mass, partial_sums
 

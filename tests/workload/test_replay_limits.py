@@ -3,8 +3,8 @@
 import pytest
 
 from specsim.errors import InputError
-from specsim.schema.load import load_scenario
-from specsim.simulation import Simulation
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.replica import Simulation
 
 
 @pytest.mark.parametrize(("last", "speed", "fits"), [(1e300, 1, False), (1.7e9, 1, False), (1.7e9, 100, True)])

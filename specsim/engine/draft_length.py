@@ -1,0 +1,140 @@
+"""For how many positions each request drafts in the next step, and what the policy learns from it."""
+
+from __future__ import annotations
+
+from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step
+from specsim.drafting.chain_rows import ChainRows, drawn
+from specsim.drafting.passes import DrafterForm
+from specsim.drafting.variation import rung_of
+from specsim.engine.scheduler_limits import Limits
+from specsim.engine.state import (
+    CHUNKS,
+    DECODES,
+    LOOKUPS,
+    PASSES,
+    RUNNING,
+    Replica,
+    Requests,
+)
+from specsim.engine.step_passes import fill_work
+from specsim.engine.verify_chains import overlap_of, verify_chains
+from specsim.kernels import kernel
+from specsim.policies.choice import choose_by_goodput, choose_by_table, next_length, remember
+from specsim.policies.form import CONFIDENCE, GOODPUT, ORACLE, PER_REQUEST, PolicyForm
+from specsim.uniforms import LANE_DRAFT, LANE_RUNG
+
+
+@kernel
+def choose(
+    replica: Replica,
+    requests: Requests,
+    limits: Limits,
+    policy: PolicyForm,
+    drafter: DrafterForm,
+    rows: ChainRows,
+    rule: int,
+    costs: StepForm,
+) -> bool:
+    """Fill ``wanted`` for those who decode; says whether the cost tables sufficed, where steps had to be priced."""
+    context_tokens = _list_decodes(replica, requests, policy.longest)
+    decoding, wanted, slots = replica.number[DECODES], replica.seats.wanted, requests.slot
+    decodes, num_out = replica.seats.decodes, replica.seats.num_out
+    if policy.kind == PER_REQUEST:
+        for b in range(decoding):
+            wanted[slots[decodes[b]]] = requests.draft_length[decodes[b]]
+    elif policy.kind == CONFIDENCE:
+        _draft_while_confident(replica, requests, rows, policy)
+    elif policy.kind == ORACLE:
+        verify_chains(replica, requests, rows, rule)
+        for b in range(decoding):
+            wanted[slots[decodes[b]]] = min(num_out[b], policy.longest)
+    elif policy.kind == GOODPUT:
+        seconds = replica.scratch.seconds
+        for num_draft in range(policy.longest + 1):
+            seconds[num_draft] = _step_seconds(replica, requests, limits, drafter, costs, num_draft)
+            if seconds[num_draft] < 0.0:
+                return False
+        wanted[:] = choose_by_goodput(policy, replica.memory, seconds, limits.share_at_least)
+    else:
+        wanted[:] = choose_by_table(policy, replica.memory, decoding, context_tokens)
+    return True
+
+
+@kernel
+def _list_decodes(replica: Replica, requests: Requests, num_draft: int) -> int:
+    """Make those who decode the decodes of the step, with so many drafts each; returns the sum of their contexts."""
+    count, running, left = replica.number, replica.seats.running, requests.left
+    decodes, lengths = replica.seats.decodes, replica.seats.num_draft
+    prompt_tokens, emitted, context_tokens = requests.prompt_tokens, requests.emitted, 0
+    count[DECODES], count[CHUNKS], count[LOOKUPS] = 0, 0, 0
+    for place in range(count[RUNNING]):
+        request = running[place]
+        if left[request] == 0:
+            decodes[count[DECODES]], lengths[count[DECODES]] = request, num_draft
+            count[DECODES] += 1
+            context_tokens += prompt_tokens[request] + emitted[request]
+    return context_tokens
+
+
+@kernel
+def _draft_while_confident(replica: Replica, requests: Requests, rows: ChainRows, policy: PolicyForm) -> None:
+    """Each request drafts on while the drafter gave the token that it drew enough probability; that token stays."""
+    wanted, slots, decodes, variation = replica.seats.wanted, requests.slot, replica.seats.decodes, rows.variation
+    for b in range(replica.number[DECODES]):
+        request = decodes[b]
+        slot, place = slots[request], requests.emitted[request] - replica.seats.first_position[slots[request]]
+        num_draft = 0
+        while num_draft < policy.longest:
+            chosen = variation.first[requests.domain[request]]
+            if variation.varies[requests.domain[request]]:
+                overlap = overlap_of(replica, requests, rows, request, policy.longest, num_draft)
+                chosen += rung_of(overlap, replica.traits[slot, LANE_RUNG, 0, place + num_draft])
+            row = chosen * rows.longest + num_draft
+            if replica.by_round.shape[2] > 0 and not rows.greedy[requests.domain[request]]:
+                luck = replica.by_round[slot, LANE_DRAFT, num_draft, place]
+            else:
+                luck = replica.lanes[slot, LANE_DRAFT, 0, place + num_draft]
+            token = drawn(rows.draft_cdf, rows.guide, row, luck) if rows.sampled else rows.choice[row]
+            num_draft += 1
+            if rows.drafter[row, token] < policy.threshold:
+                break
+        wanted[slot] = num_draft
+
+
+@kernel
+def _step_seconds(
+    replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm, costs: StepForm, num_draft: int
+) -> float:
+    """Seconds of a step in which everybody who decodes drafts for so many positions; -1 if the tables are short.
+
+    Where drafts are looked up, as many as the shares say find so many.
+    """
+    decoding = replica.number[DECODES]
+    for b in range(decoding):
+        found = num_draft
+        while found > 0 and not b + 0.5 < limits.share_at_least[found - 1] * decoding:
+            found -= 1
+        replica.seats.num_draft[b] = found
+    fill_work(replica, requests, limits, drafter)
+    passes = replica.passes[: replica.number[PASSES]]
+    if most_rows(passes) > costs.rows:
+        return -1.0
+    lookups = decoding if limits.looks_up and num_draft > 0 else 0
+    price_step(costs, passes, len(passes), lookups, AS_CAPTURED, replica.parts)
+    seconds = 0.0
+    for part in range(len(replica.parts)):
+        seconds += replica.parts[part]
+    return seconds
+
+
+@kernel
+def learn(replica: Replica, requests: Requests, policy: PolicyForm) -> None:
+    """What the policy takes from the verifies of a step."""
+    decodes, lengths, num_out = replica.seats.decodes, replica.seats.num_draft, replica.seats.num_out
+    if policy.kind != GOODPUT and policy.kind != PER_REQUEST:
+        return
+    for b in range(replica.number[DECODES]):
+        if policy.kind == GOODPUT:  # rounds without drafts count too, so that what was given up is tried again
+            remember(policy, replica.memory, lengths[b], num_out[b] - 1)
+        elif lengths[b] > 0:
+            requests.draft_length[decodes[b]] = next_length(lengths[b], num_out[b] - 1, policy.longest)

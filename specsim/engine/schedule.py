@@ -1,0 +1,157 @@
+"""What a step computes: decodes and prompt tokens, under the budget of tokens, places and KV blocks.
+
+As vLLM's scheduler does it: there are no phases; requests in service come first, in order, then those in line. A
+request that decodes takes 1 + K tokens of the budget, and loses drafts before it is left out. Where the blocks run out,
+the last request in service goes back to the line; its cache moves to the host, or it computes its tokens again later.
+"""
+
+from __future__ import annotations
+
+from specsim.engine.kv_cache import find, publish
+from specsim.engine.scheduler_limits import Limits
+from specsim.engine.slots import admit, preempt_last, take_blocks
+from specsim.engine.state import (
+    BLOCKS_IN_USE,
+    CHUNKS,
+    DECODES,
+    LOOKUPS,
+    RUNNING,
+    Floats,
+    Replica,
+    Requests,
+    Words,
+)
+from specsim.engine.wait_queue import foremost
+from specsim.kernels import kernel
+from specsim.uniforms import LANE_FOUND
+
+
+@kernel
+def schedule(replica: Replica, requests: Requests, limits: Limits, key: Words) -> None:
+    """Fill the decodes and chunks of the replica's next step."""
+    count, budget = replica.number, limits.max_num_batched_tokens
+    count[DECODES], count[CHUNKS] = 0, 0
+    if limits.prefill_first:
+        budget, lost = _serve_running(replica, requests, limits, budget, True, False)
+        if not lost and not limits.decode_only:  # there, who may come in has come in already
+            budget = _admit_prompts(replica, requests, limits, key, budget)
+        if count[CHUNKS] == 0:
+            _serve_running(replica, requests, limits, budget, False, True)
+        return
+    budget, lost = _serve_running(replica, requests, limits, budget, True, True)
+    if not lost and not limits.decode_only:
+        _admit_prompts(replica, requests, limits, key, budget)
+
+
+@kernel
+def _serve_running(
+    replica: Replica, requests: Requests, limits: Limits, budget: int, prompts: bool, decodes: bool
+) -> tuple[int, bool]:
+    """Requests in service, in order; returns the budget that is left, and whether somebody lost their place."""
+    count, seats = replica.number, replica.seats
+    running, wanted = seats.running, seats.wanted
+    all_left, all_blocks, slots = requests.left, requests.blocks, requests.slot
+    prompt_tokens, emitted = requests.prompt_tokens, requests.emitted
+    blocks_of, num_nodes = limits.blocks_of, limits.num_nodes
+    decoding, lengths, chunks, sizes = seats.decodes, seats.num_draft, seats.chunks, seats.chunk_tokens
+    place, lost = 0, False
+    while place < count[RUNNING] and budget > 0:
+        request = running[place]
+        place += 1
+        left, num_draft = all_left[request], 0
+        if not (prompts if left > 0 else decodes):
+            continue
+        known = prompt_tokens[request] + emitted[request]
+        if left > 0:
+            tokens = chunk_tokens(left, budget, limits.chunked_prefill)
+            held = known - left + tokens
+        else:
+            num_draft = wanted[slots[request]]
+            while num_nodes[num_draft] > budget - 1:  # a draft is cut before its request is left out
+                num_draft -= 1
+            tokens = 1 + num_nodes[num_draft]
+            held = known - 1 + tokens
+        more = max(blocks_of[held] - all_blocks[request], 0)
+        while tokens > 0 and count[BLOCKS_IN_USE] + more > limits.num_blocks:
+            lost = True
+            if preempt_last(replica, requests, limits) == request:
+                tokens = 0
+        if tokens > 0:
+            take_blocks(replica, requests, limits, request, more)
+            budget -= tokens
+            if left > 0:
+                publish(replica, requests, limits, request, held)
+                chunks[count[CHUNKS]], sizes[count[CHUNKS]] = request, tokens
+                count[CHUNKS] += 1
+            else:
+                decoding[count[DECODES]], lengths[count[DECODES]] = request, num_draft
+                count[DECODES] += 1
+    return budget, lost
+
+
+@kernel
+def chunk_tokens(left: int, budget: int, chunked: bool) -> int:
+    """Tokens of its prompt that a request computes in a step that has room for so many; 0 if it has to wait."""
+    return min(left, budget) if chunked or left <= budget else 0
+
+
+@kernel
+def _admit_prompts(replica: Replica, requests: Requests, limits: Limits, key: Words, budget: int) -> int:
+    """Requests in line, until one of them does not fit; returns the budget that is left."""
+    count = replica.number
+    while budget > 0 and count[RUNNING] < limits.max_num_seqs:
+        request = foremost(replica)
+        if request < 0:
+            break
+        known, found = requests.prompt_tokens[request] + requests.emitted[request], 0
+        if limits.caches_prefixes:
+            found = find(replica, requests, limits, request)
+        left = requests.left[request] - found
+        tokens = chunk_tokens(left, budget, limits.chunked_prefill) if left > 0 else 1
+        held = known - left + tokens if left > 0 else known
+        if tokens == 0 or not admit(replica, requests, limits, key, request, found, held):
+            break
+        if left > 0:
+            replica.seats.chunks[count[CHUNKS]], replica.seats.chunk_tokens[count[CHUNKS]] = request, tokens
+            count[CHUNKS] += 1
+            budget -= tokens
+            publish(replica, requests, limits, request, held)
+        elif not limits.prefill_first:  # back from the host: it decodes at once, without drafts
+            replica.seats.decodes[count[DECODES]], replica.seats.num_draft[count[DECODES]] = request, 0
+            count[DECODES] += 1
+            budget -= tokens
+    return budget
+
+
+@kernel
+def admit_decodes(replica: Replica, requests: Requests, limits: Limits, key: Words) -> None:
+    """Where prompts are in the cache already, those in line come into service before the step is made up.
+
+    Only with room for all the drafts that they can have: whoever is sent away again would lose the prompt's cache.
+    """
+    most = min(limits.max_num_seqs, limits.max_num_batched_tokens)
+    while replica.number[RUNNING] < most:
+        request = foremost(replica)
+        if request < 0:
+            break
+        tokens = requests.prompt_tokens[request] + requests.emitted[request] + limits.num_nodes[-1]
+        if not admit(replica, requests, limits, key, request, 0, tokens):
+            break
+
+
+@kernel
+def look_up(replica: Replica, requests: Requests, share_at_least: Floats) -> None:
+    """Look drafts up in the text so far, which may find fewer tokens than are wanted, or none."""
+    count = replica.number
+    count[LOOKUPS] = 0
+    running, wanted, first_position = replica.seats.running, replica.seats.wanted, replica.seats.first_position
+    slots, left, emitted = requests.slot, requests.left, requests.emitted
+    for place in range(count[RUNNING]):
+        request = running[place]
+        slot = slots[request]
+        if left[request] > 0 or wanted[slot] == 0:
+            continue
+        count[LOOKUPS] += 1
+        luck = replica.lanes[slot, LANE_FOUND, 0, emitted[request] - first_position[slot]]
+        while wanted[slot] > 0 and not luck < share_at_least[wanted[slot] - 1]:
+            wanted[slot] -= 1

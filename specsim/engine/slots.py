@@ -1,0 +1,130 @@
+"""Who is in service: places in the batch and KV blocks, taken and given back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from specsim.engine.kv_cache import found_blocks, hold, make_room, release
+from specsim.engine.scheduler_limits import FOR_ALL, FOR_CONTEXT, Limits
+from specsim.engine.state import (
+    BLOCKS_IN_USE,
+    BLOCKS_MOVED,
+    BLOCKS_ON_HOST,
+    BLOCKS_UNUSED,
+    FREE_SLOTS,
+    NOW,
+    RUNNING,
+    Replica,
+    Requests,
+    Words,
+)
+from specsim.engine.wait_queue import leave, rejoin
+from specsim.kernels import kernel
+from specsim.uniforms import BY_POSITION, BY_REQUEST, BY_ROUND, BY_TRAIT, draw_luck
+
+
+@kernel
+def admit(
+    replica: Replica, requests: Requests, limits: Limits, key: Words, request: int, found: int, tokens: int
+) -> bool:
+    """Move the first of a line into service, behind all of its priority or an earlier one, if blocks are free for it.
+
+    Args:
+        replica, requests, limits, key: as for ``scheduler.schedule``.
+        request: who.
+        found: its tokens that are in the cache.
+        tokens: that it is to hold at first.
+    """
+    count, place, known = replica.number, replica.number[RUNNING], requests.prompt_tokens[request]
+    if limits.admission == FOR_ALL:
+        tokens = known + requests.output_tokens[request] + limits.num_nodes[-1]
+    known += requests.emitted[request]
+    free, needed = limits.num_blocks - count[BLOCKS_IN_USE], limits.blocks_of[tokens]
+    if limits.admission == FOR_CONTEXT:
+        needed = max(limits.blocks_of[known], needed)
+    if limits.caches_prefixes:
+        blocks, used = found_blocks(replica, requests, limits, request)
+        needed, free = max(needed, blocks), free + used
+    if needed > free:
+        return False
+    leave(replica, requests, request)
+    while place > 0 and requests.priority[replica.seats.running[place - 1]] > requests.priority[request]:
+        replica.seats.running[place] = replica.seats.running[place - 1]
+        place -= 1
+    replica.seats.running[place] = request
+    count[RUNNING] += 1
+    count[FREE_SLOTS] -= 1
+    requests.slot[request] = replica.seats.free_slots[count[FREE_SLOTS]]
+    replica.seats.wanted[requests.slot[request]] = 0
+    if limits.caches_prefixes:
+        hold(replica, requests, limits, request)
+    take_blocks(replica, requests, limits, request, max(limits.blocks_of[tokens] - requests.blocks[request], 0))
+    if np.isnan(requests.admitted[request]):
+        requests.admitted[request], requests.cached[request] = replica.time[NOW], found
+    requests.left[request] -= found
+    if requests.on_host[request] > 0:  # the drafter's cache comes back as well
+        count[BLOCKS_MOVED] += requests.on_host[request]
+        count[BLOCKS_ON_HOST] -= requests.on_host[request]
+        requests.on_host[request] = 0
+    else:
+        requests.catch_up[request] = 1
+    look_ahead(replica, requests, key, request)
+    return True
+
+
+@kernel
+def take_blocks(replica: Replica, requests: Requests, limits: Limits, request: int, blocks: int) -> None:
+    """Give a request so many blocks more, which have to be free, or kept of text that nobody uses."""
+    requests.blocks[request] += blocks
+    replica.number[BLOCKS_IN_USE] += blocks
+    if replica.number[BLOCKS_UNUSED] > 0:
+        make_room(replica, limits)
+
+
+@kernel
+def look_ahead(replica: Replica, requests: Requests, key: Words, request: int) -> None:
+    """Draw the luck of a request's next output positions."""
+    slot, position = requests.slot[request], requests.emitted[request]
+    replica.seats.first_position[slot] = position
+    draw_luck(replica.lanes[slot], key, request, position, BY_POSITION)
+    if replica.by_round.shape[2] > 0:
+        draw_luck(replica.by_round[slot], key, request, position, BY_ROUND)
+    if replica.traits.shape[2] > 0:
+        draw_luck(replica.traits[slot], key, request, position, BY_TRAIT)
+        draw_luck(replica.scratch.own, key, request, 0, BY_REQUEST)
+        replica.seats.own_luck[slot] = replica.scratch.own[0, 0, 0]
+
+
+@kernel
+def vacate(replica: Replica, requests: Requests, limits: Limits, request: int) -> None:
+    """Give back a request's slot and blocks; its place in ``running`` is the caller's to close."""
+    count = replica.number
+    replica.seats.free_slots[count[FREE_SLOTS]] = requests.slot[request]
+    count[FREE_SLOTS] += 1
+    requests.slot[request] = -1
+    if limits.caches_prefixes:
+        release(replica, requests, limits, request)
+    else:
+        count[BLOCKS_IN_USE] -= requests.blocks[request]
+    requests.blocks[request] = 0
+
+
+@kernel
+def preempt_last(replica: Replica, requests: Requests, limits: Limits) -> int:
+    """Send the last of those in service back to the front of its line; returns who it was.
+
+    Its cache moves to the host if that has room, and is lost otherwise.
+    """
+    count = replica.number
+    count[RUNNING] -= 1
+    request = replica.seats.running[count[RUNNING]]
+    if count[BLOCKS_ON_HOST] + requests.blocks[request] <= limits.host_blocks:
+        requests.on_host[request] = requests.blocks[request]
+        count[BLOCKS_ON_HOST] += requests.blocks[request]
+        count[BLOCKS_MOVED] += requests.blocks[request]
+    else:
+        requests.left[request] = requests.prompt_tokens[request] + requests.emitted[request]
+    vacate(replica, requests, limits, request)
+    requests.preempted[request] += 1
+    rejoin(replica, requests, request)
+    return int(request)

@@ -1,0 +1,1 @@
+"""What is outside one server: routers, and several replicas in one time."""

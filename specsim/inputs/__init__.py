@@ -1,0 +1,1 @@
+"""What users state, in files and on the command line: closed, frozen and checked. Knows no simulation."""

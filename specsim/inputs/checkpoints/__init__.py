@@ -1,0 +1,1 @@
+"""Models of language, read from the ``config.json`` that comes with their weights."""

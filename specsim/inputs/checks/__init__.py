@@ -1,0 +1,1 @@
+"""What the parts of a scenario must not say against each other."""

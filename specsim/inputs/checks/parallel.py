@@ -1,0 +1,116 @@
+"""Whether models can be laid over devices as a scenario says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from specsim.errors import Problem
+from specsim.inputs.checkpoints.architecture import MLP, Attention, Experts, LatentAttention, LinearAttention
+from specsim.inputs.checkpoints.model import ModelConfig
+from specsim.inputs.models.hardware import Device
+from specsim.inputs.models.scenario import Deployment, Scenario
+from specsim.inputs.models.speculation import NgramLookup
+
+
+def contradictions(
+    scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig | None
+) -> Iterator[Problem]:
+    """What does not divide, has no link or is not there to be spread."""
+    deployment, drafting = scenario.deployment, scenario.speculation.drafter
+    group, path = deployment.tensor_parallel, "deployment.tensor_parallel"
+    yield from _devices(deployment, device)
+    yield from _experts(deployment, target)
+    yield from _stages(deployment, device, target)
+    yield from _shares(path, group, deployment.expert_parallel, target, "the target")
+    if drafter is None or isinstance(drafting, NgramLookup):
+        return
+    draft_group = drafting.tensor_parallel
+    if draft_group is None or draft_group == group:
+        yield from _shares(path, group, deployment.expert_parallel, drafter, "the drafter")
+        return
+    path = "speculation.drafter.tensor_parallel"
+    if draft_group > deployment.num_devices:
+        yield _problem(path, draft_group, f"deployment.num_devices is {deployment.num_devices}; write at most that")
+    yield from _links(path, draft_group, deployment, device)
+    yield from _shares(path, draft_group, 1, drafter, "the drafter")
+
+
+def _problem(path: str, value: object, remedy: str) -> Problem:
+    return Problem("", path, repr(value), remedy)
+
+
+def _devices(deployment: Deployment, device: Device) -> Iterator[Problem]:
+    group, stages = deployment.tensor_parallel, deployment.pipeline_parallel
+    used = group * stages
+    if deployment.num_devices != used:
+        what = (
+            f"tensor_parallel ({group})" if stages == 1 else f"tensor_parallel x pipeline_parallel ({group} x {stages})"
+        )
+        remedy = f"must equal {what}, the devices of a replica; for several write 'fleet: {{replicas: 2}}'"
+        yield _problem("deployment.num_devices", deployment.num_devices, remedy)
+    most = device.interconnect.max_devices
+    if used > most:
+        path, value = ("tensor_parallel", group) if stages == 1 else ("pipeline_parallel", stages)
+        yield _problem(f"deployment.{path}", value, f"{device.name} links at most {most} devices; write at most {most}")
+    else:
+        yield from _links("deployment.tensor_parallel", group, deployment, device)
+
+
+def _links(path: str, group: int, deployment: Deployment, device: Device) -> Iterator[Problem]:
+    if group > 1 and not deployment.ideal and group not in device.allreduce.efficiency:
+        known = ", ".join(map(str, sorted(device.allreduce.efficiency)))
+        remedy = f"{device.name} has no all-reduce figures for {group} devices; write 1 or one of {known}"
+        yield _problem(path, group, remedy)
+
+
+def _experts(deployment: Deployment, target: ModelConfig) -> Iterator[Problem]:
+    spread, group, path = deployment.expert_parallel, deployment.tensor_parallel, "deployment.expert_parallel"
+    if spread == 1:
+        if deployment.expert_exchange == "all_to_all":
+            remedy = (
+                "experts are not spread over devices (expert_parallel is 1); write expert_parallel, or leave it out"
+            )
+            yield _problem("deployment.expert_exchange", deployment.expert_exchange, remedy)
+    elif target.num_experts is None:
+        yield _problem(path, spread, "the target has no experts; write 1")
+    elif group % spread:
+        yield _problem(
+            path, spread, f"must divide tensor_parallel ({group}), whose devices the experts are spread over"
+        )
+    elif target.num_experts % spread:
+        yield _problem(path, spread, f"must divide the target's {target.num_experts} experts")
+
+
+def _stages(deployment: Deployment, device: Device, target: ModelConfig) -> Iterator[Problem]:
+    stages, path = deployment.pipeline_parallel, "deployment.pipeline_parallel"
+    if stages > target.num_hidden_layers:
+        yield _problem(path, stages, f"the target has {target.num_hidden_layers} layers; write at most that")
+    if stages > 1 and not deployment.ideal and 2 not in device.allreduce.efficiency:
+        yield _problem(path, stages, f"{device.name} has no figures for a link between two devices; write 1")
+
+
+def _shares(path: str, group: int, spread: int, model: ModelConfig, who: str) -> Iterator[Problem]:
+    sizes = dict.fromkeys(size for layer, _ in model.layers for part in layer for size in _divided(part, group, spread))
+    uneven = [f"{size} {name}" for size, name, among in sizes if size % among]
+    if uneven:
+        remedy = f"does not divide {who}'s {' and '.join(uneven)}; write a common divisor"
+        yield _problem(path, group, remedy)
+
+
+def _divided(part: object, group: int, spread: int) -> Iterator[tuple[int, str, int]]:
+    """(size, its name, by how many it is divided) of what a group of devices shares."""
+    match part:
+        case Attention():
+            yield part.heads, "attention heads", group
+            if group % part.kv_heads:  # more devices than heads hold copies of them
+                yield part.kv_heads, "key-value heads", group
+        case LatentAttention():
+            yield part.heads, "attention heads", group
+        case LinearAttention():
+            yield part.key_heads, "heads of linear attention", group
+        case MLP():
+            yield part.width, "intermediate_size", group
+        case Experts():
+            yield part.width, "moe_intermediate_size", max(1, group // spread)
+            if part.shared_width:
+                yield part.shared_width, "width of the shared experts", group

@@ -1,0 +1,114 @@
+"""Which parts of a scenario's speculation go together: verifier, drafter, tree, temperature and draft length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from specsim.errors import Problem
+from specsim.inputs.models.acceptance import StatedAcceptance
+from specsim.inputs.models.policy import ConfidencePolicy, OraclePolicy
+from specsim.inputs.models.speculation import BlockParallelHead, NgramLookup, Speculation
+
+
+def contradictions(speculation: Speculation) -> Iterator[Problem]:
+    """Every contradiction, with paths inside the scenario; ``where`` is left to the caller."""
+    yield from _greedy(speculation)
+    yield from _drafts(speculation)
+    yield from _trees(speculation)
+    yield from _draft_lengths(speculation)
+    yield from _policies(speculation)
+
+
+def _problem(path: str, value: object, remedy: str) -> Problem:
+    return Problem("", path, repr(value), remedy)
+
+
+def _greedy(speculation: Speculation) -> Iterator[Problem]:
+    if speculation.verifier == "greedy" and speculation.temperature > 0:
+        remedy = (
+            f"the greedy verifier is lossless only at temperature 0, not at {speculation.temperature}; write "
+            "'temperature: 0', or 'verifier: token' to keep sampling"
+        )
+        yield _problem("speculation.verifier", speculation.verifier, remedy)
+
+
+def _drafts(speculation: Speculation) -> Iterator[Problem]:
+    """Drafts are made in one way."""
+    tree, looked_up = speculation.tree, isinstance(speculation.drafter, NgramLookup)
+    if looked_up and speculation.drafts == "sampled":
+        yield _problem(
+            "speculation.drafts", speculation.drafts, "what n-grams look up is not sampled; leave 'drafts' out"
+        )
+    elif tree and speculation.drafts:
+        remedy = "how the nodes of a tree are made is said by 'siblings'; leave 'drafts' out"
+        yield _problem("speculation.drafts", speculation.drafts, remedy)
+    if tree is None or tree.siblings == "one_hot":
+        return
+    if looked_up:
+        yield _problem(
+            "speculation.tree.siblings", tree.siblings, "what n-grams look up is not sampled; write 'siblings: one_hot'"
+        )
+    elif speculation.temperature == 0:
+        remedy = (
+            "at temperature 0 nothing is drawn, so the siblings of a tree are the most likely tokens; write "
+            "'siblings: one_hot'"
+        )
+        yield _problem("speculation.tree.siblings", tree.siblings, remedy)
+
+
+def _trees(speculation: Speculation) -> Iterator[Problem]:
+    """Trees have their verifier, a drafter that makes them, and ids enough for siblings that differ."""
+    tree, verifier = speculation.tree, speculation.verifier
+    if verifier == "tree" and tree is None:
+        remedy = (
+            "the tree verifier needs the tree's shape; add for example 'tree: {branching: [4, 2, 1], siblings: "
+            "without_replacement}'"
+        )
+        yield _problem("speculation.verifier", verifier, remedy)
+    if tree is None:
+        return
+    if verifier != "tree":
+        remedy = (
+            f"the {verifier} verifier takes chains; write 'verifier: tree', or take the tree out ('tree: null' where "
+            "it comes from a scenario that this one extends)"
+        )
+        yield _problem("speculation.verifier", verifier, remedy)
+    if isinstance(speculation.drafter, BlockParallelHead):
+        remedy = (
+            "a block-parallel head drafts one token for each position of its block, which is a chain; write "
+            "'verifier: token' or 'verifier: block' and take the tree out, or use another drafter"
+        )
+        yield Problem("", "speculation.tree", "", remedy)
+    if not isinstance(speculation.acceptance, StatedAcceptance):
+        return  # which has no trees, as domain_checks say
+    vocabulary = speculation.acceptance.vocabulary
+    if 2 * tree.width > vocabulary:
+        remedy = (
+            f"too few for siblings that differ: the tree has up to {tree.width} of them, and half of the vocabulary "
+            f"may not be drafted at all; write at least {2 * tree.width}"
+        )
+        yield _problem("speculation.acceptance.vocabulary", vocabulary, remedy)
+
+
+def _draft_lengths(speculation: Speculation) -> Iterator[Problem]:
+    drafts = speculation.policy.num_draft_tokens
+    for most, why, instead in speculation.draft_limits:
+        if drafts > most:
+            yield _problem("speculation.policy.num_draft_tokens", drafts, f"{why}; write at most {most}{instead}")
+
+
+def _policies(speculation: Speculation) -> Iterator[Problem]:
+    """Some policies look at each token of a chain."""
+    policy, verifier = speculation.policy, speculation.verifier
+    if isinstance(policy, OraclePolicy) and verifier not in ("token", "greedy"):
+        remedy = (
+            "an oracle knows what the token rule will accept of a draft, not what another rule makes of a shorter one; "
+            "write 'verifier: token', or another policy"
+        )
+        yield _problem("speculation.policy.kind", policy.kind, remedy)
+    if isinstance(policy, ConfidencePolicy) and verifier == "tree":
+        remedy = "levels of a tree have no one token to be confident of; write another policy, or a chain's verifier"
+        yield _problem("speculation.policy.kind", policy.kind, remedy)
+    if isinstance(policy, ConfidencePolicy) and isinstance(speculation.drafter, NgramLookup):
+        remedy = "what is looked up has no probability to be confident of; write another policy"
+        yield _problem("speculation.policy.kind", policy.kind, remedy)

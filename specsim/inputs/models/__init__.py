@@ -1,0 +1,1 @@
+"""What a scenario, a device, an engine profile can say: frozen pydantic models."""

@@ -1,0 +1,164 @@
+"""Engine profiles: what the serving software adds to the silicon's time, and the limits it sets.
+
+A profile holds for any device, until it is calibrated on one: then it names it, and may say what kernels achieve there
+under this engine. It knows nothing of models or loads.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import pairwise
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field, model_validator
+
+from specsim.inputs.models.base import Bytes, Count, Duration, Flag, Fraction, Input, Number
+from specsim.inputs.models.hardware import Device, Efficiency, Sharpness, Sourced
+
+Block = TypeVar("Block", bound=Input)
+PassKind = Literal["draft_model", "eagle", "eagle3", "mtp", "medusa", "block_parallel"]
+"""What runs draft passes; the generations of EAGLE apart."""
+
+
+class LinearUnderEngine(Input):
+    """Of matrix products, in place of the device's own figures; what is left out stays as it is there."""
+
+    launch: Duration | None = None
+    compute_efficiency: Efficiency | None = None
+    bandwidth_efficiency: Efficiency | None = None
+    sharpness: Sharpness | None = None
+
+
+class AttentionUnderEngine(Input):
+    """Of attention, likewise."""
+
+    launch: Duration | None = None
+    per_kv_head: Duration | None = None
+    compute_efficiency: Efficiency | None = None
+    bandwidth_efficiency: Efficiency | None = None
+    sharpness: Sharpness | None = None
+    ramp: Duration | None = None
+
+
+class ElementwiseUnderEngine(Input):
+    """Of norms, activations, rotary embedding and cache writes, likewise."""
+
+    launch: Duration | None = None
+
+
+class Kernels(Input):
+    """What kernels achieve under this engine on the device that it was calibrated on."""
+
+    linear: LinearUnderEngine = LinearUnderEngine()
+    attention: AttentionUnderEngine = AttentionUnderEngine()
+    elementwise: ElementwiseUnderEngine = ElementwiseUnderEngine()
+
+
+class Graphs(Input):
+    """CUDA graphs: which steps are replayed, and what the others cost the host."""
+
+    sizes: Annotated[tuple[Count, ...], Field(min_length=1)]
+    """Token counts that were captured, ascending; a step is padded to the next one, and a larger step is launched
+    kernel by kernel."""
+    eager_time_per_layer: Duration
+    """Host time to launch a layer's kernels. It runs beside the device: such a step takes the longer of the two."""
+    piecewise_time_per_layer: Duration | None = None
+    """The same where all but attention is replayed, as in a small step that carries prompt tokens; left out: such steps
+    are replayed whole."""
+
+    def padded(self, tokens: int) -> int | None:
+        """The size that a step of so many tokens is replayed at; None for a step that is not."""
+        place = bisect_left(self.sizes, tokens)
+        return self.sizes[place] if place < len(self.sizes) else None
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Graphs:
+        if any(second <= first for first, second in pairwise(self.sizes)):
+            raise ValueError(f"sizes {list(self.sizes)} must rise; write for example [1, 2, 4, 8]")
+        return self
+
+
+class CalibratedRange(Input):
+    """How far the measurements that a profile was fitted to went; beyond, it is extrapolated, with a warning."""
+
+    step_tokens: Count
+    """Most tokens in a step: decoded, drafts and prompts."""
+    requests: Count
+    """Most requests in a step."""
+    context_tokens: Count
+    """Most KV entries read in a step, over all its requests."""
+
+
+class Engine(Sourced):
+    """What the serving software adds to the silicon's time, and the limits it sets."""
+
+    device: str | None = None
+    """Catalogue name of the device that the profile was calibrated on; left out: it holds for any."""
+    max_num_seqs: Count
+    """Most requests in one step."""
+    max_num_batched_tokens: Count
+    """Most tokens (prompt chunks, decodes and drafts) in one step."""
+    speculation_max_num_seqs: Count | None = None
+    """The same with speculation on, where that changes it."""
+    speculation_max_num_batched_tokens: Count | None = None
+    """The same with speculation on, where that changes it."""
+    scheduling: Literal["running_first", "prompts_first"] | None = None
+    """running_first: requests in service go first, and prompts fill up the step (vLLM, TensorRT-LLM); prompts_first:
+    prompts are computed in steps of their own, before anything is decoded (SGLang unless mixed chunks are on). Left
+    out: running_first."""
+    whole_prompts: Flag | None = None
+    """Whether a prompt waits until a step can hold it whole, instead of being computed in chunks. Left out: no."""
+    admission: Literal["first_chunk", "context", "whole_request"] | None = None
+    """What KV blocks have to be free for before a waiting request comes into service: its next chunk alone, which lets
+    more in than there is room for (vLLM until March 2026); all tokens it has so far (vLLM since then); or all it can
+    ever have, which it then holds, so that nobody loses their place (TensorRT-LLM's GUARANTEED_NO_EVICT). Left out:
+    context."""
+    block_size: Count | None = None
+    """Tokens in a block of the KV cache. Left out: 16, as in vLLM."""
+    memory_fraction: Annotated[Fraction, Field(gt=0)]
+    """Share of device memory that the engine uses."""
+    activation_reserve: Bytes
+    """Memory kept for activations, graphs and buffers, per device."""
+    host_time_per_step: Duration
+    host_time_per_sequence: Duration
+    host_time_per_draft_pass: Duration
+    host_time_per_draft_pass_of: dict[PassKind, Duration] | None = None
+    """The same by kind of drafter, for kinds where it differs."""
+    host_time_per_verified_row: Duration
+    """Logits, sampling and bookkeeping per verified token row."""
+    first_draft_pass: Literal["accepted", "verified"] | None = None
+    """Tokens of the last round that a drafter's first pass computes: those accepted, or all that were verified, which
+    spares the device waiting for the host to sort them out. Left out: accepted."""
+    host_time_when_idle_drafter: Duration | None = None
+    """Added to a step of a speculating server that drafts nothing: the tax of speculation that is on but idle."""
+    verify_attention_factor: Annotated[Number, Field(ge=1)] | None = None
+    """How much longer a request's KV cache takes to read when it has several query tokens: 1 where one kernel serves
+    both, more where verifying falls into another kernel than decoding. Left out: 1."""
+    graphs: Graphs | None = None
+    """Left out: every step is replayed at its own size."""
+    kernels: Kernels | None = None
+    """Left out: as the device's file says."""
+    measured_range: CalibratedRange | None = None
+    """Left out: nothing is known of it, and nothing warned of."""
+
+    @model_validator(mode="after")
+    def _kernels_are_of_a_device(self) -> Engine:
+        if self.kernels is not None and self.device is None:
+            raise ValueError("kernels holds what was measured on one device; name it in device, or leave kernels out")
+        return self
+
+    def draft_pass_time(self, kind: PassKind | None) -> float:
+        """Host time of a draft pass of this kind of drafter [s]."""
+        by_kind = self.host_time_per_draft_pass_of or {}
+        return by_kind.get(kind, self.host_time_per_draft_pass) if kind else self.host_time_per_draft_pass
+
+    def on(self, device: Device) -> Device:
+        """The device as this engine's kernels use it."""
+        if self.kernels is None:
+            return device
+        blocks = {name: _replaced(getattr(device, name), getattr(self.kernels, name)) for name in Kernels.model_fields}
+        return device.model_copy(update=blocks)
+
+
+def _replaced(block: Block, by: Input) -> Block:
+    return block.model_copy(update={name: value for name, value in by if value is not None})

@@ -1,0 +1,1 @@
+"""From names, files and options to inputs, with every problem told at once."""

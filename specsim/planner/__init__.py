@@ -1,1 +1,0 @@
-"""Questions that take many simulations: curves, loads, plans, validation, calibration."""

@@ -1,1 +1,0 @@
-"""What a person reads: sentences, tables and result folders."""

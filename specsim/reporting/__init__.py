@@ -1,0 +1,1 @@
+"""How an answer reaches people: options in; sentences, tables, figures and folders out. Knows no question."""

@@ -1,0 +1,44 @@
+"""A fleet in words: how many replicas of what there are, and how they are chosen."""
+
+from __future__ import annotations
+
+from specsim.inputs.models.fleet import Fleet
+from specsim.inputs.models.scenario import Scenario
+
+ROUTERS = {
+    "round_robin": "taken in turns",
+    "random": "chosen at random",
+    "least_loaded": "chosen by fewest requests",
+    "kv_aware": "chosen by KV cache in use",
+    "prefix_aware": "chosen by prefixes sent before",
+}
+
+
+def fleet_words(fleet: Fleet) -> str:
+    """The replicas and how they are chosen."""
+    split = fleet.disaggregation
+    if split is None:
+        return f"{_replicas(fleet.num_replicas)}{_chosen(fleet.num_replicas, fleet.router.kind)}"
+    prefill, decode = (sum(group.count for group in groups) for groups in (split.prefill, split.decode))
+    prompts, decoding = _chosen(prefill, fleet.router.kind), _chosen(decode, split.decode_router.kind)
+    return f"{_replicas(prefill)} for prompts{prompts} and {decode} for decoding{decoding}"
+
+
+def _chosen(number: int, kind: str) -> str:
+    return f" {ROUTERS[kind]}" if number > 1 else ""
+
+
+def num_devices(scenario: Scenario) -> int:
+    """Of all replicas."""
+    own = scenario.deployment.num_devices
+    groups = scenario.fleet.groups if scenario.fleet else ()
+    return sum(group.count * (group.deployment.num_devices or own) for group in groups) or own
+
+
+def _replicas(number: int) -> str:
+    return f"{number} replica{'s' if number > 1 else ''}"
+
+
+def devices_words(number: int) -> str:
+    """``1 device``, ``4 devices``."""
+    return f"{number} device{'s' if number > 1 else ''}"

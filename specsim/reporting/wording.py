@@ -1,0 +1,72 @@
+"""Turns of phrase that several reports share."""
+
+from __future__ import annotations
+
+from specsim.inputs.models.policy import (
+    ConfidencePolicy,
+    GoodputPolicy,
+    OffAbovePolicy,
+    OraclePolicy,
+    PerRequestPolicy,
+    StaticPolicy,
+)
+from specsim.inputs.models.scenario import Scenario
+from specsim.inputs.models.schedule import SchedulePolicy
+
+
+def draft_tokens(number: int) -> str:
+    """``1 draft token``, ``3 draft tokens``."""
+    return f"{number} draft token{'s' if number > 1 else ''}"
+
+
+def levels(number: int) -> str:
+    """``1 level``, ``3 levels``."""
+    return f"{number} level{'s' if number > 1 else ''}"
+
+
+def drafts(scenario: Scenario, number: int) -> str:
+    """What is drafted at a draft length: ``3 draft tokens``, or ``3 levels (20 nodes)`` of a tree."""
+    tree = scenario.speculation.tree
+    if tree is None:
+        return draft_tokens(number)
+    nodes = tree.num_nodes(number)
+    return f"{levels(number)} ({nodes} node{'s' if nodes > 1 else ''})"
+
+
+def from_to(low: object, high: object) -> str:
+    """``1 to 8``, or the one value where both are the same."""
+    return str(low) if str(low) == str(high) else f"{low} to {high}"
+
+
+def pays_throughout(batches: str, *, pays: bool) -> str:
+    """``pays at every batch simulated, 1 to 8``, ``pays at no batch …``; of a single one, ``does not pay at batch 8``.
+
+    Args:
+        batches: that were simulated, as ``from_to`` says them.
+        pays: whether speculation pays at all of them, or at none.
+    """
+    if batches.isdecimal():
+        return f"{'pays' if pays else 'does not pay'} at batch {batches}"
+    return f"pays at {'every' if pays else 'no'} batch simulated, {batches}"
+
+
+def policy_words(scenario: Scenario) -> str:
+    """What is drafted: so many draft tokens, or up to so many and by what."""
+    policy = scenario.speculation.policy
+    so_many = drafts(scenario, policy.num_draft_tokens)
+    match policy:
+        case StaticPolicy():
+            return so_many
+        case OffAbovePolicy():
+            back = f" (on again from {policy.resume_at} down)" if policy.resume_at not in (None, policy.batch) else ""
+            return f"{so_many} in batches of up to {policy.batch}{back}"
+        case SchedulePolicy():
+            return f"up to {so_many} by the schedule"
+        case GoodputPolicy():
+            return f"up to {so_many} by expected goodput"
+        case PerRequestPolicy():
+            return f"up to {so_many} by each request's last round"
+        case ConfidencePolicy():
+            return f"up to {so_many} while the drafter is confident"
+        case OraclePolicy():
+            return f"up to {so_many} by an oracle"

@@ -1,1 +1,0 @@
-"""Frozen, closed input models, and the reading of scenario, hardware and model files."""

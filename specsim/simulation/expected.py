@@ -1,0 +1,150 @@
+"""What paper says of a deployment: decode only, every round at its mean, the cost model's own step times.
+
+The simulator is compared with this where it applies; it knows nothing of prompts, queues or outputs that end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from specsim.analysis.closed_form import expected_tokens_of
+from specsim.costs.linear import product_rates
+from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.lookups import length_shares
+from specsim.drafting.replayed import mean_recorded_tokens
+from specsim.drafting.text_law import mean_text_tokens
+from specsim.drafting.varied_law import mean_tokens_varied
+from specsim.inputs.models.token_sources import NgramModels, ReplayAcceptance
+from specsim.simulation.replica import Simulation
+from specsim.simulation.step_passes import step_works
+from specsim.streams import stream
+from specsim.verification import mean_tokens, mean_tree_tokens
+
+DRAFT_SAMPLE = 16384  # drafts; tokens per verify are then known to better than 0.5 %
+LENGTH_SAMPLE = 4096  # requests; the mean context of Azure conversations is then known to about 2 %
+
+
+@dataclass(frozen=True)
+class DecodeStep:
+    """A decode-only step of a batch in which every request has the same context.
+
+    Attributes:
+        seconds: how long it takes.
+        tokens: output tokens that it yields on average.
+    """
+
+    seconds: float
+    tokens: float
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Output tokens per second."""
+        return self.tokens / self.seconds
+
+
+def decode_step(simulation: Simulation, batch: int, num_draft_tokens: int, context: int) -> DecodeStep:
+    """The closed form of a decode-only step.
+
+    Args:
+        simulation: whose costs and acceptance.
+        batch: requests in the step.
+        num_draft_tokens: draft tokens per verify, or levels of the tree.
+        context: tokens of prompt and output so far per request.
+    """
+    tokens = tokens_per_round(simulation, num_draft_tokens)
+    works = step_works(simulation, batch, num_draft_tokens, context, accepted=round(tokens - 1))
+    return DecodeStep(float(np.mean([sum(work.price(simulation)) for work in works])), batch * tokens)
+
+
+def tokens_per_round(simulation: Simulation, num_draft_tokens: int) -> float:
+    """Mean tokens that a request receives in a step, with whatever drafts were found for it."""
+    shares = length_shares(simulation.sources.share_at_least(num_draft_tokens))
+    return math.fsum(share * tokens_per_verify(simulation, k) for k, share in enumerate(shares.tolist()) if share)
+
+
+@lru_cache(maxsize=64)  # a curve asks for the same few at every batch
+def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
+    """Mean tokens per verify with so many drafts: the closed form of what is stated; of blocks and trees a mean."""
+    if simulation.sources.rule == "tree" and num_draft_tokens:
+        return _tokens_per_tree(simulation, num_draft_tokens)
+    tokens = []
+    sources = simulation.sources.acceptance_sources(num_draft_tokens) if simulation.sources.rule == "block" else ()
+    for number, domain in enumerate(simulation.sources.domains):
+        source = sources[number] if sources and domain.temperature and num_draft_tokens else None
+        if isinstance(source, PositionAcceptance):
+            tokens.append(_tokens_per_block(simulation, source, num_draft_tokens))
+        else:
+            tokens.append(_tokens_per_chain(simulation, number, num_draft_tokens))
+    return _over_domains(simulation, tokens)
+
+
+def _tokens_per_chain(simulation: Simulation, number: int, num_draft_tokens: int) -> float:
+    """Of a domain: at the mean context, over the lengths of a recording, over long outputs of language models."""
+    acceptance = simulation.sources.domains[number].acceptance
+    if isinstance(acceptance, ReplayAcceptance):
+        found = simulation.sources.recordings[number]
+        return mean_recorded_tokens(found.starts, found.emitted, found.output_tokens, num_draft_tokens)
+    if isinstance(acceptance, NgramModels):
+        return mean_text_tokens(simulation.sources.text_models(number), num_draft_tokens)
+    if acceptance.varies:
+        return mean_tokens_varied(acceptance, num_draft_tokens, mean_context(simulation))
+    return float(expected_tokens_of(acceptance.conditional(num_draft_tokens)))
+
+
+def _over_domains(simulation: Simulation, tokens: list[float]) -> float:
+    """The mean over verifies: a domain has as many of them as its output tokens take."""
+    if len(tokens) == 1:
+        return tokens[0]
+    lengths = simulation.lengths(LENGTH_SAMPLE, replication=0)
+    if lengths.domain is None:
+        return tokens[0]
+    output = np.bincount(lengths.domain, lengths.output, len(tokens))
+    return float(output.sum() / (output / tokens).sum())
+
+
+def _tokens_per_block(simulation: Simulation, source: PositionAcceptance, num_draft_tokens: int) -> float:
+    uniforms = stream(simulation.inputs.scenario.seed, "expected tokens").random((DRAFT_SAMPLE, num_draft_tokens))
+    draft = source.propose(uniforms)
+    return mean_tokens(draft, *source.score(draft), np.full(DRAFT_SAMPLE, num_draft_tokens), "block")[0]
+
+
+def _tokens_per_tree(simulation: Simulation, num_levels: int) -> float:
+    source, width = simulation.sources.tree_source(num_levels), simulation.sources.draft_shape(num_levels).width
+    shape = simulation.sources.draft_shape(num_levels)
+    rng = stream(simulation.inputs.scenario.seed, "expected tokens")
+    token = source.propose(rng.random((DRAFT_SAMPLE, num_levels, width)))
+    trees = source.score_sampled(token)
+    parents = np.broadcast_to(shape.parents, token.shape)
+    num_nodes = np.full(DRAFT_SAMPLE, shape.max_nodes)
+    return mean_tree_tokens(
+        parents, token, num_nodes, trees.q_row, trees.p_row, trees.q, trees.p, siblings=trees.siblings
+    )[0]
+
+
+def mean_context(simulation: Simulation) -> int:
+    """The mean context of a request in mid-decode: requests with long outputs are met more often [tokens]."""
+    lengths = simulation.lengths(LENGTH_SAMPLE, replication=0)
+    prompt, output = lengths.prompt.astype(np.float64), lengths.output.astype(np.float64)
+    return round(float((output * (prompt + output / 2)).sum() / output.sum()))
+
+
+def free_verify_batch(simulation: Simulation, num_draft_tokens: int) -> int | None:
+    """The largest batch whose verify keeps the matrix products streaming weights rather than computing.
+
+    There arithmetic takes as long as reading the weights: batch · (K+1) = achieved FLOP/s ÷ achieved B/s for BF16, and
+    in another format times its bytes per weight over two. K are the draft tokens of a request: all nodes of a tree, and
+    the mean where drafts are looked up.
+    None for a mixture of experts, where more tokens read more.
+    """
+    rates, operators = simulation.rates, simulation.target.operators
+    if operators.experts:
+        return None
+    form = simulation.target.split.quantisation.mlp
+    achieved = product_rates(form, rates)
+    ridge = achieved.flops / achieved.bandwidth * (form.bytes_per_weight / 2)
+    shares = length_shares(simulation.sources.share_at_least(num_draft_tokens))
+    return math.floor(ridge / (float(shares @ simulation.sources.draft_shape(num_draft_tokens).num_nodes) + 1))

@@ -1,0 +1,347 @@
+"""The composition root: scenario inputs become objects and run. Knows no file formats and no statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from specsim.costs.extrapolation import Extrapolation, beyond_device, beyond_profile
+from specsim.costs.layers import Split
+from specsim.costs.linear import Linear
+from specsim.costs.memory import MemoryPlan, memory_plan
+from specsim.costs.operator_tables import MeasuredProducts
+from specsim.costs.passes import PassCost
+from specsim.costs.roofline import Rates, device_rates
+from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
+from specsim.costs.step import Pricing, StepCost
+from specsim.engine.config import Setup
+from specsim.engine.run import serve_closed_loop, serve_open_loop
+from specsim.errors import invalid
+from specsim.forward import Reach
+from specsim.inputs.checkpoints.quantisation import KV_BYTES, Quantisation
+from specsim.inputs.models.policy import Policy, StaticPolicy
+from specsim.inputs.models.scenario import Deployment
+from specsim.inputs.models.speculation import NgramLookup, pass_kind
+from specsim.inputs.models.workload import ClosedLoop, Load, Replay
+from specsim.inputs.read.scenario import Inputs
+from specsim.records import RunRecords
+from specsim.simulation.feasible import Room, check_lengths
+from specsim.simulation.sources import Sources
+from specsim.workload.lengths import Lengths
+from specsim.workload.stated import Traffic
+
+LONG_RUN = 10_000_000  # output tokens; a round takes 56 bytes, and each token is one without speculation
+BLOCK_SIZE = 16  # tokens in a KV block, where the engine's profile says nothing
+
+
+class Simulation:
+    """A deployment under a workload, ready to run at any load, draft length and replication.
+
+    Args:
+        inputs: the scenario and what it refers to; of a fleet, of one replica without a group's changes.
+        traffic: what clients send; by default as the inputs say.
+
+    Attributes:
+        sources: what proposes drafts and scores them.
+        traffic: what clients send.
+        target, drafter: what their forward passes multiply; no drafter where no model drafts.
+        rates: what the device achieves.
+        products: what times the target's matrix products; None for the roofline.
+        step_cost: prices steps, by whether a drafter is loaded.
+        memory: what fits the device, by whether a drafter is loaded.
+
+    Raises:
+        InputError: when the file of lengths is malformed.
+    """
+
+    def __init__(self, inputs: Inputs, traffic: Traffic | None = None) -> None:
+        self.inputs = inputs
+        deployment = inputs.scenario.deployment
+        self.target: ForwardShape = target_shape(
+            inputs.target,
+            split=_split(deployment, inputs.target_quantisation),
+            exchange=deployment.expert_exchange,
+            stages=deployment.pipeline_parallel,
+        )
+        self.drafter = _drafter_shape(inputs)
+        self.rates: Rates = device_rates(inputs.engine.on(inputs.device), ideal=deployment.ideal)
+        self.products = _measured_products(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
+        self.hands_on_all = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
+        scenario, where = inputs.scenario, str(inputs.files["scenario"])
+        self.sources = Sources(scenario, inputs.acceptance_files)
+        self.traffic = traffic or Traffic(
+            scenario.workload, inputs.lengths_files, scenario.seed, where, self.sources.recordings
+        )
+        # made when first asked for: a run without speculation never needs the drafter's, nor room for it
+        self.step_cost = cache(self._make_step_cost)
+        self.memory = cache(self._make_memory_plan)
+        self._pool_tokens = cache(self._make_pool_tokens)
+        self._whole_shapes = cache(self._make_whole_shapes)
+
+    def run(
+        self,
+        load: Load,
+        *,
+        num_draft_tokens: int,
+        num_requests: int,
+        replication: int,
+        cost: Pricing | None = None,
+        policy: Policy | None = None,
+        keep_rounds: bool | None = None,
+        spill: Path | None = None,
+    ) -> RunRecords:
+        """Simulate one run; the same arguments give the same records, byte for byte.
+
+        Args:
+            load: a closed loop, or when requests arrive; a replay has to be the scenario's own.
+            num_draft_tokens: draft tokens per verify, or levels of the tree; 0 runs without a drafter.
+            num_requests: how many requests are sent.
+            replication: names the streams of lengths, arrivals and luck; equal numbers are paired.
+            cost: prices steps in place of ``step_cost``.
+            policy: decides draft lengths up to ``num_draft_tokens``; by default all are so long.
+            keep_rounds: whether every round is recorded, or their tally alone; by default of runs that are not long.
+            spill: folder where rows of steps and rounds are written as they come, and read from afterwards; by default
+                they are held in memory.
+
+        Raises:
+            InfeasibleError: when a request could never be served.
+        """
+        lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
+        setup = self.setup(
+            num_draft_tokens, replication, cost=cost, policy=policy, keep_rounds=keep_rounds, spill=spill
+        )
+        if isinstance(load, ClosedLoop):
+            think = self.traffic.think_times(load, num_requests, replication)
+            return self.labelled(serve_closed_loop(setup, lengths, load.concurrency, think), lengths)
+        arrivals = self.traffic.arrivals(load, num_requests, replication)
+        return self.labelled(serve_open_loop(setup, lengths, arrivals), lengths)
+
+    def labelled(self, run: RunRecords, lengths: Lengths) -> RunRecords:
+        """The run, its requests with what is known of them beside their lengths; domains as the trace numbers them."""
+        labels = {name: getattr(lengths, name) for name in ("of_class", "priority", "domain")}
+        if lengths.domain is not None and self.inputs.scenario.workload.domains:
+            labels["domain"] = self.traffic.stated_domains[lengths.domain]
+        return replace(run, requests=replace(run.requests, **labels))
+
+    def setup(
+        self,
+        num_draft_tokens: int,
+        replication: int,
+        *,
+        cost: Pricing | None = None,
+        policy: Policy | None = None,
+        keep_rounds: bool = True,
+        spill: Path | None = None,
+    ) -> Setup:
+        """How the engine is to serve; arguments as of ``run``."""
+        scenario, engine = self.inputs.scenario, self.inputs.engine
+        speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
+        memory, shape, swap = (
+            self.memory(speculating),
+            self.sources.draft_shape(num_draft_tokens),
+            scenario.deployment.swap,
+        )
+        max_num_seqs, max_num_batched_tokens = self._limits(speculating)
+        source, *others = self.sources.of(num_draft_tokens)
+        return Setup(
+            max_num_seqs=max_num_seqs,
+            max_num_batched_tokens=max_num_batched_tokens,
+            kv_tokens=memory.kv_tokens,
+            decode_only=scenario.workload.decode_only,
+            cost=cost or self.step_cost(speculating),
+            drafter=None if isinstance(drafter, NgramLookup) or not speculating else drafter,
+            hands_on_all=self.hands_on_all,
+            share_at_least=self.sources.share_at_least(num_draft_tokens) if isinstance(drafter, NgramLookup) else None,
+            policy=policy or StaticPolicy(num_draft_tokens=num_draft_tokens),
+            shape=shape,
+            source=source,
+            domains=tuple(others),
+            rule=self.sources.rule,
+            seed=scenario.seed,
+            replication=replication,
+            pool_tokens=self._pool_tokens(speculating, shape.max_nodes),
+            block_size=engine.block_size or BLOCK_SIZE,
+            admission=engine.admission or "context",
+            prefix_caching=scenario.deployment.prefix_caching,
+            host_tokens=int(swap.space // memory.kv_bytes_per_token) if swap else 0,
+            seconds_per_token=memory.kv_bytes_per_token / swap.bandwidth if swap else 0.0,
+            chunked_prefill=not engine.whole_prompts,
+            prefill_first=engine.scheduling == "prompts_first",
+            keep_rounds=keep_rounds,
+            spill=spill,
+        )
+
+    def kv_pools(self, num_draft_tokens: int) -> list[int]:
+        """Sizes of the KV pools, of each replica one, in whole blocks [tokens]."""
+        block = self.inputs.engine.block_size or BLOCK_SIZE
+        return [self.memory(num_draft_tokens > 0).kv_tokens // block * block]
+
+    @property
+    def bandwidths(self) -> list[float]:
+        """Peak memory bandwidth of a device, of each replica one [B/s]."""
+        return [self.inputs.device.memory.bandwidth]
+
+    @property
+    def num_devices(self) -> int:
+        """Of all replicas."""
+        return self.inputs.scenario.deployment.num_devices
+
+    def step_limits(self, num_draft_tokens: int) -> list[tuple[int, int]]:
+        """The most requests and tokens in a step, of each replica one."""
+        return [self._limits(num_draft_tokens > 0)]
+
+    @property
+    def power(self) -> float | None:
+        """Most that all devices draw together [W]; None where a device's file does not say."""
+        power, scenario = self.inputs.device.power, self.inputs.scenario
+        return None if power is None else power * scenario.deployment.num_devices
+
+    def prompt_bytes(self, speculating: bool, tokens: int) -> float:
+        """What the cache of a prompt takes, the drafter's beside the target's, each entry once over all devices [B]."""
+        return sum(shape.cached_bytes(tokens) for shape in self._whole_shapes(speculating))
+
+    def _make_whole_shapes(self, speculating: bool) -> tuple[ForwardShape, ...]:
+        """Target and drafter as one device would hold them."""
+        inputs, kv_bytes = self.inputs, KV_BYTES[self.inputs.scenario.deployment.kv_format]
+        target = target_shape(inputs.target, split=Split(quantisation=inputs.target_quantisation, kv_bytes=kv_bytes))
+        drafter = inputs.scenario.speculation.drafter
+        if not speculating or isinstance(drafter, NgramLookup) or inputs.drafter is None:
+            return (target,)
+        split = Split(quantisation=inputs.drafter_quantisation, kv_bytes=kv_bytes)
+        return target, drafter_shape(drafter, inputs.drafter, split=split)
+
+    def extrapolation(self, reached: Reach) -> Extrapolation | None:
+        """What leaves the ranges that the figures used were measured over, in steps that go so far.
+
+        The ideal device uses none; of a device's, those are not used for which an engine profile brings its own.
+        """
+        engine, shapes = self.inputs.engine, [shape for shape in (self.target, self.drafter) if shape]
+        if self.inputs.scenario.deployment.ideal:
+            return None
+        own = engine.kernels is not None and engine.kernels.linear.model_fields_set
+        device = None if own else beyond_device(self.inputs.device, shapes, reached.step_tokens)
+        profile = beyond_profile(engine, reached)
+        return Extrapolation(device, profile) if device or profile else None
+
+    @property
+    def num_requests(self) -> int:
+        """How many requests the scenario's own load sends: as many as it says, of a replay no more than there are."""
+        workload = self.inputs.scenario.workload
+        return min(workload.num_requests, self.traffic.num_replayed or workload.num_requests)
+
+    def lengths(self, num_requests: int, replication: int, load: Load | None = None) -> Lengths:
+        """The lengths of the first requests of a replication; under a replay, those of the trace in its order."""
+        return self.traffic.lengths(num_requests, replication, load)
+
+    def _make_step_cost(self, speculating: bool) -> StepCost:
+        ideal, engine = self.inputs.scenario.deployment.ideal, self.inputs.engine
+        device, factor, drafter = engine.on(self.inputs.device), engine.verify_attention_factor or 1.0, None
+        stated = self.inputs.scenario.speculation.drafter
+        lookup = stated if isinstance(stated, NgramLookup) else None
+        if speculating and self.drafter and not isinstance(stated, NgramLookup):
+            slower = stated.time_factor or 1.0
+            drafter = PassCost(self.drafter, device, ideal=ideal, products=self.products, time_factor=slower)
+        verify_factor = 1.0 if ideal else factor
+        target = PassCost(self.target, device, ideal=ideal, products=self.products, verify_factor=verify_factor)
+        if ideal:
+            return StepCost(target, drafter, None)
+        return StepCost(target, drafter, engine, pass_kind(stated), lookup)
+
+    def _make_memory_plan(self, speculating: bool) -> MemoryPlan:
+        return memory_plan(
+            self.inputs.device,
+            self.inputs.engine,
+            self.target,
+            self.drafter if speculating else None,
+            where=str(self.inputs.files["scenario"]),
+        )
+
+    def _make_pool_tokens(self, speculating: bool, num_nodes: int) -> Callable[[int], int]:
+        """Tokens of a sequence → those that it takes from the pool; found once for all runs where layers are uneven."""
+        room = self.memory(speculating).room(num_nodes)
+        return room if room is int else cache(room)
+
+    def _limits(self, speculating: bool) -> tuple[int, int]:
+        """The most requests and tokens in a step."""
+        engine = self.inputs.engine
+        sequences = speculating and engine.speculation_max_num_seqs
+        tokens = speculating and engine.speculation_max_num_batched_tokens
+        return sequences or engine.max_num_seqs, tokens or engine.max_num_batched_tokens
+
+    def lengths_checked(
+        self, num_requests: int, num_draft_tokens: int, replication: int, load: Load | None = None
+    ) -> Lengths:
+        """``lengths``, unless one of the requests, or one of those that a trace may give, could never be served.
+
+        Raises:
+            InfeasibleError: see ``feasible.check_lengths``.
+        """
+        lengths = self.lengths(num_requests, replication, load)
+        check_lengths(
+            self._room(num_draft_tokens),
+            lengths,
+            self.traffic.traces,
+            scenario=str(self.inputs.files["scenario"]),
+            used=num_requests if isinstance(load, Replay) else None,
+        )
+        return lengths
+
+    def _room(self, num_draft_tokens: int) -> Room:
+        """What a request has to fit."""
+        speculating, engine = num_draft_tokens > 0, self.inputs.engine
+        return Room(
+            memory=self.memory(speculating),
+            draft_tokens=self.sources.draft_shape(num_draft_tokens).max_nodes,
+            block_size=engine.block_size or BLOCK_SIZE,
+            step_tokens=self._limits(speculating)[1],
+            whole_prompts=bool(engine.whole_prompts),
+            positions=self.inputs.target.max_position_embeddings,
+        )
+
+    def on_the_roofline(self) -> list[Linear]:
+        """Products that measured tables were asked for and do not surround, each once."""
+        if self.products is None:
+            return []
+        shapes = [shape for shape in (self.target, self.drafter) if shape]
+        products = [p for shape in shapes for p in (*shape.linears, shape.head, *shape.fusion, *shape.correction)]
+        return [p for p in {p._replace(repeats=1): None for p in products} if not self.products.covers(p)]
+
+
+def is_short(lengths: Lengths) -> bool:
+    """Whether every round of a run is kept unless it is said otherwise."""
+    return bool(lengths.output.sum() <= LONG_RUN)
+
+
+def _measured_products(inputs: Inputs, rates: Rates) -> MeasuredProducts:
+    """The package's measurements of the device in the target's format."""
+    from specsim.inputs.measured.operator_tables import measured_products  # loads pandas, which other runs do without
+
+    form = inputs.target_quantisation.mlp
+    table = measured_products(inputs.files["device"].stem, form.name)
+    if table is None:
+        remedy = f"no table holds products in {form.name}; write 'roofline'"
+        raise invalid(str(inputs.files["scenario"]), "deployment.costs", "aiconfigurator", remedy)
+    rows, outputs, widths, seconds = (table.rows[name].to_numpy() for name in ("rows", "outputs", "inputs", "seconds"))
+    return MeasuredProducts(form, rows, outputs, widths, seconds, rates)
+
+
+def _drafter_shape(inputs: Inputs) -> ForwardShape | None:
+    deployment, drafter = inputs.scenario.deployment, inputs.scenario.speculation.drafter
+    if isinstance(drafter, NgramLookup) or inputs.drafter is None:
+        return None
+    return drafter_shape(
+        drafter,
+        inputs.drafter,
+        split=_split(deployment, inputs.drafter_quantisation, drafter.tensor_parallel),
+        exchange=deployment.expert_exchange,
+    )
+
+
+def _split(deployment: Deployment, quantisation: Quantisation, tensor_parallel: int | None = None) -> Split:
+    """How a model is laid over devices; a drafter can have fewer of them than the target."""
+    tensor = tensor_parallel or deployment.tensor_parallel
+    expert = deployment.expert_parallel if tensor == deployment.tensor_parallel else 1
+    return Split(tensor, expert, quantisation, KV_BYTES[deployment.kv_format])

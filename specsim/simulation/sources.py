@@ -1,0 +1,128 @@
+"""What proposes drafts and scores them, of a scenario: by domain, as stated, recorded or made by language models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.drafting.lookups import share_at_least
+from specsim.drafting.ngrams import Ngrams, count_ngrams, tokens_of
+from specsim.drafting.replayed import ReplayedAcceptance
+from specsim.drafting.shape import DraftShape
+from specsim.drafting.stated import ChainSource, chain_source, draft_shape, tree_source
+from specsim.drafting.text_models import TextModels, joined_texts, text_models
+from specsim.drafting.tree_acceptance import TreeAcceptance
+from specsim.errors import InputError, Problem
+from specsim.inputs.checks.domains import domains
+from specsim.inputs.models.acceptance import StatedAcceptance
+from specsim.inputs.models.scenario import Scenario
+from specsim.inputs.models.token_sources import NgramModels, ReplayAcceptance
+from specsim.inputs.read import documents
+from specsim.streams import stream
+from specsim.workload.recordings import read_recording
+
+
+class Sources:
+    """Acceptance sources of a scenario, the same in every replication.
+
+    Args:
+        scenario: as stated.
+        files: recordings and texts, by the path in the scenario of the acceptance that refers to one.
+
+    Attributes:
+        domains: whose acceptance and temperature requests have, by their number.
+        recordings: of domains whose acceptance is replayed, by their number.
+        texts: language models, by the path of the acceptance in the scenario.
+
+    Raises:
+        InputError: when a file is malformed.
+    """
+
+    def __init__(self, scenario: Scenario, files: Mapping[str, Path]) -> None:
+        self._scenario, self.domains = scenario, domains(scenario)
+        self.recordings = {
+            number: read_recording(files[domain.path], domain.acceptance.field)
+            for number, domain in enumerate(self.domains)
+            if isinstance(domain.acceptance, ReplayAcceptance)
+        }
+        self.texts = {
+            domain.path: _models_of(files[domain.path], domain.acceptance)
+            for domain in self.domains
+            if isinstance(domain.acceptance, NgramModels)
+        }
+
+    @property
+    def rule(self) -> Literal["token", "block", "tree", "greedy", "text"]:
+        """The verifier that runs: the greedy one where nothing is sampled; text where language models draft."""
+        if self.texts:
+            return "text"
+        stated = self._scenario.speculation
+        return stated.verifier if any(domain.temperature > 0 for domain in self.domains) else stated.rule
+
+    def draft_shape(self, num_draft_tokens: int) -> DraftShape:
+        """How the draft tokens of a round hang together."""
+        return draft_shape(self._scenario.speculation, num_draft_tokens)
+
+    def of(self, num_draft_tokens: int) -> tuple[ChainSource | TreeAcceptance | TextModels, *tuple[ChainSource, ...]]:
+        """What proposes drafts for so many positions: of chains one for each domain, of trees and texts one for all."""
+        if self.rule == "tree":
+            return (self.tree_source(num_draft_tokens),)
+        if self.rule == "text":
+            return (joined_texts([self.text_models(number) for number in range(len(self.domains))]),)
+        first, *others = self.acceptance_sources(num_draft_tokens)
+        return (first, *others)
+
+    def tree_source(self, num_levels: int) -> TreeAcceptance:
+        """What proposes trees and scores them, the same in every replication; only of scenarios that have a tree."""
+        return tree_source(self._scenario.speculation, num_levels, self._distributions())
+
+    def acceptance_sources(self, num_draft_tokens: int) -> tuple[ChainSource, ...]:
+        """What proposes chains and scores them, by domain, the same in every replication."""
+        return tuple(self._acceptance_source(number, num_draft_tokens) for number in range(len(self.domains)))
+
+    def text_models(self, number: int) -> TextModels:
+        """What proposes and scores the chains of a domain whose acceptance follows from language models."""
+        path, stated, temperature = self.domains[number]
+        if not isinstance(stated, NgramModels):
+            raise ValueError(f"no language models draft for domain {number}")
+        drafter = temperature if stated.drafter_temperature is None else stated.drafter_temperature
+        return text_models(
+            self.texts[path],
+            stated.drafter_order,
+            temperature=temperature,
+            drafter_temperature=drafter,
+            top_p=stated.top_p,
+            sampled=self._scenario.speculation.sampled,
+        )
+
+    def _acceptance_source(self, number: int, num_draft_tokens: int) -> ChainSource:
+        """That of a domain."""
+        seed, domain = self._scenario.seed, self.domains[number]
+        rng = stream(seed, "distributions", number) if number else self._distributions()
+        speculation, greedy = self._scenario.speculation, domain.temperature == 0
+        if isinstance(domain.acceptance, StatedAcceptance):
+            return chain_source(speculation, domain.acceptance, num_draft_tokens, rng, greedy=greedy)
+        found, stated = self.recordings[number], (other.acceptance for other in self.domains)
+        vocabulary = next((part.vocabulary for part in stated if isinstance(part, StatedAcceptance)), 2)
+        sampled = speculation.sampled
+        return ReplayedAcceptance(found.starts, found.emitted, num_draft_tokens, vocabulary, rng, sampled=sampled)
+
+    def _distributions(self) -> np.random.Generator:
+        return stream(self._scenario.seed, "distributions")
+
+    def share_at_least(self, num_draft_tokens: int) -> NDArray[np.float64]:
+        """Share of drafts of at least 1, 2, .. tokens where so many are asked for [num_draft_tokens]."""
+        return share_at_least(self._scenario.speculation.drafter, num_draft_tokens)
+
+
+def _models_of(file: Path, stated: NgramModels) -> Ngrams:
+    """The language models of a text."""
+    tokens = tokens_of(documents.read_text(file), stated.unit, stated.vocabulary)
+    try:
+        return count_ngrams(tokens, stated.target_order, stated.interpolation)
+    except ValueError as error:
+        raise InputError([Problem(str(file), "", "", str(error))]) from None

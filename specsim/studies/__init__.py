@@ -1,0 +1,1 @@
+"""The questions, a folder each: command, run, text and figure."""

@@ -1,0 +1,1 @@
+"""An engine profile fitted to measurements."""

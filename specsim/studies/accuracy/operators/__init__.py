@@ -1,0 +1,1 @@
+"""Single operators, predicted against measured."""

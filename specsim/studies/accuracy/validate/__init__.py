@@ -1,0 +1,1 @@
+"""Serving points and single steps, predicted against measured."""

@@ -1,0 +1,144 @@
+"""What a measured row says, laid over a base scenario: the inputs of its two arms. Simulates nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import NamedTuple
+
+from specsim.errors import SpecsimError, invalid
+from specsim.inputs.measured.measurements import Measurement, Setting
+from specsim.inputs.read import catalogue
+from specsim.inputs.read.scenario import Inputs, load_scenario
+
+BASE = str(catalogue.ROOT / "hardware" / "measured" / "scenario.yaml")
+SHAPE = "geometric"  # of the acceptance behind a bare mean length: one acceptance for all positions
+
+
+class Arm(NamedTuple):
+    """One run of a benchmark; equal arms are simulated once.
+
+    Attributes:
+        overrides: what is laid over the base scenario.
+        num_draft_tokens: draft tokens per verify; 0 for the arm without speculation.
+        max_num_batched_tokens, max_num_seqs, memory_fraction: the engine's limits in this arm; None for its profile's.
+    """
+
+    overrides: tuple[str, ...]
+    num_draft_tokens: int
+    max_num_batched_tokens: int | None
+    max_num_seqs: int | None
+    memory_fraction: float | None
+
+
+def arm(row: Measurement, *, speculating: bool) -> Arm:
+    """One of the two runs that a row compares."""
+    speculation = _speculation(row) if speculating else _no_speculation(row)
+    overrides = (*deployment_overrides(row), *speculation, *_workload(row))
+    if speculating:
+        limits = row.speculation_max_num_batched_tokens, row.speculation_max_num_seqs
+        return Arm(overrides, row.num_draft_tokens, *limits, row.memory_fraction)
+    return Arm(overrides, 0, row.baseline_max_num_batched_tokens, row.baseline_max_num_seqs, row.memory_fraction)
+
+
+def left_out(row: Measurement, *, speculating: bool) -> str:
+    """What a row has to say before it can be simulated without a scenario of the user's; empty where nothing lacks."""
+    given: dict[str, object] = {
+        "device profile (use_device)": row.use_device,
+        "engine profile (use_engine)": row.use_engine,
+        "model file (use_model)": row.use_model,
+        "lengths": row.lengths or row.prompt_tokens,
+        "number of requests": row.num_requests,
+    }
+    if speculating:
+        given |= {f"{row.drafter} drafter (use_drafter)".lstrip(): row.use_drafter}
+        given |= {"acceptance": row.acceptance or row.acceptance_length}
+    missing = [f"no {name}" for name, value in given.items() if not value]
+    return ", ".join(missing)
+
+
+def arm_inputs(base: str, chosen: Arm) -> Inputs:
+    """The inputs of an arm.
+
+    Args:
+        base: name or path of the scenario that the arm is laid over.
+        chosen: what to lay over it.
+
+    Raises:
+        InputError: when the result contradicts itself or names what is not there.
+    """
+    inputs = load_scenario(base, chosen.overrides)
+    if inputs.scenario.fleet is not None:
+        raise invalid(base, "fleet", inputs.scenario.fleet.num_replicas, "measurements are of one server; leave it out")
+    limits = {
+        "max_num_batched_tokens": chosen.max_num_batched_tokens,
+        "max_num_seqs": chosen.max_num_seqs,
+        "memory_fraction": chosen.memory_fraction,
+    }
+    stated = {name: value for name, value in limits.items() if value is not None}
+    return dataclasses.replace(inputs, engine=inputs.engine.model_copy(update=stated))
+
+
+def why_not(error: SpecsimError) -> str:
+    """The problems of an arm in a line; where they stand in the scenario is of no use to the reader of a table."""
+    return "; ".join(f"{problem.path}: {problem.remedy}".removeprefix(": ") for problem in error.problems)
+
+
+def deployment_overrides(row: Setting) -> tuple[str, ...]:
+    """Device, engine and target as far as the row names them."""
+    names = {"device": row.use_device, "engine": row.use_engine, "target": row.use_model}
+    devices = {"num_devices": row.num_devices, "tensor_parallel": row.num_devices}
+    stated = {**names, **devices, "expert_parallel": row.expert_parallel}
+    return tuple(f"deployment.{key}={json.dumps(value)}" for key, value in stated.items() if value)
+
+
+def drafter_overrides(row: Setting, *, speculating: bool) -> tuple[str, ...]:
+    """The row's drafter; without speculation one that fits any target, since a scenario has to name one."""
+    if speculating:
+        return (f"speculation.drafter={row.use_drafter}",) if row.use_drafter else ()
+    itself = json.dumps({"kind": "draft_model", "model": row.use_model})
+    return (f"speculation.drafter={itself}",) if row.use_model else ()
+
+
+def _no_speculation(row: Measurement) -> tuple[str, ...]:
+    """Nothing of how the other arm speculates, so that arms without speculation that are the same compare equal."""
+    return drafter_overrides(row, speculating=False)
+
+
+def _speculation(row: Measurement) -> tuple[str, ...]:
+    stated = [
+        *drafter_overrides(row, speculating=True),
+        f"speculation.policy={{kind: static, num_draft_tokens: {row.num_draft_tokens}}}",
+    ]
+    acceptance: dict[str, object] = {}
+    if row.acceptance:
+        acceptance = {"kind": "profile", "basis": "marginal", "values": row.acceptance}
+    elif row.acceptance_length is not None:
+        length, drafts = row.acceptance_length, row.num_draft_tokens
+        acceptance = {
+            "kind": "mean_length",
+            "mean_acceptance_length": length,
+            "num_draft_tokens": drafts,
+            "shape": SHAPE,
+        }
+    if acceptance:
+        stated.append(f"speculation.acceptance={json.dumps({**acceptance, 'source': row.citation})}")
+    if row.temperature is not None:
+        stated.append(f"speculation.temperature={float(row.temperature)}")
+    return tuple(stated)
+
+
+def _workload(row: Measurement) -> tuple[str, ...]:
+    """Load, requests and lengths."""
+    load: dict[str, object] = {"kind": "closed_loop", "concurrency": int(row.load)}
+    if row.load_kind == "rate":
+        load = {"kind": "poisson", "rate": f"{row.load!r} requests/s"}
+    stated = [f"workload.load={json.dumps(load)}", "workload.mixture=[]"]
+    if row.num_requests is not None:
+        stated.append(f"workload.num_requests={row.num_requests}")
+    if row.lengths:
+        stated.append(f"workload.lengths={json.dumps({'kind': 'quantiles', 'table': row.lengths})}")
+    elif row.prompt_tokens is not None:
+        fixed = {"kind": "fixed", "prompt_tokens": row.prompt_tokens, "output_tokens": row.output_tokens}
+        stated.append(f"workload.lengths={json.dumps(fixed)}")
+    return tuple(stated)

@@ -1,0 +1,186 @@
+"""What compared points add up to: errors per sweep, break-even loads and best draft lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.analysis.agreement import (
+    BreakEven,
+    ErrorSummary,
+    error_summary,
+    measured_break_even,
+    predicted_break_even,
+    same_break_even,
+)
+from specsim.inputs.measured.measurements import Metric
+from specsim.studies.accuracy.validate.run import Compared
+
+Floats = NDArray[np.float64]
+NEARLY_BEST = 0.02  # a draft length whose measured speedup is within this of the best counts as right
+
+
+@dataclass(frozen=True)
+class SweepErrors:
+    """One sweep in one metric.
+
+    Attributes:
+        points: its rows, in the order of the table.
+        num_simulated: rows with a predicted speedup, or with a predicted arm where the row has only one.
+        speedup, baseline, with_speculation: errors of predictions; None where there is nothing to compare. A baseline
+            that several rows repeat counts once.
+        worst: the row with the largest error of the speedup.
+    """
+
+    name: str
+    metric: Metric
+    points: tuple[Compared, ...]
+    num_simulated: int
+    speedup: ErrorSummary | None
+    baseline: ErrorSummary | None
+    with_speculation: ErrorSummary | None
+    worst: Compared | None
+
+    @property
+    def split(self) -> str:
+        """``counted``, or why it is not."""
+        splits = {point.row.split for point in self.points}
+        return "counted" if any(point.row.counted for point in self.points) else "/".join(sorted(splits))
+
+
+@dataclass(frozen=True)
+class BreakEvenPair:
+    """Break-even of one draft length of one sweep, measured and predicted, and whether they are the same."""
+
+    sweep: str
+    num_draft_tokens: int
+    measured: BreakEven
+    predicted: BreakEven
+    same: bool
+
+
+@dataclass(frozen=True)
+class BestLength:
+    """The best draft length at one load of one sweep; 0 where none beats no speculation.
+
+    Attributes:
+        lost: share of the best measured speedup that the predicted length gives away.
+    """
+
+    sweep: str
+    load: float
+    measured: int
+    predicted: int
+    lost: float
+
+    @property
+    def right(self) -> bool:
+        """The same length, or one that measured nearly as fast."""
+        return self.measured == self.predicted or self.lost <= NEARLY_BEST
+
+
+def predicted(values: Floats) -> float:
+    """The geometric mean over replications."""
+    return float(np.exp(np.log(values).mean()))
+
+
+def sweep_errors(results: Iterable[Compared]) -> tuple[SweepErrors, ...]:
+    """Errors of each sweep and metric, in the order in which the table first names them."""
+    grouped: dict[tuple[str, Metric], list[Compared]] = {}
+    for result in results:
+        grouped.setdefault((result.row.sweep, result.row.metric), []).append(result)
+    return tuple(_sweep(name, metric, points) for (name, metric), points in grouped.items())
+
+
+def _sweep(name: str, metric: Metric, points: Sequence[Compared]) -> SweepErrors:
+    compared = with_speedup(points)
+    speedup = speedup_errors(compared)
+    once = {(point.row.load, point.row.baseline, point.row.repeat): point for point in points}
+    return SweepErrors(
+        name,
+        metric,
+        tuple(points),
+        sum(not point.reasons for point in points),
+        speedup,
+        _errors((point.baseline, point.row.baseline) for point in once.values()),
+        _errors((point.with_speculation, point.row.with_speculation) for point in points),
+        compared[speedup.worst] if speedup else None,
+    )
+
+
+def with_speedup(points: Iterable[Compared]) -> list[Compared]:
+    """The points whose speedup was both measured and predicted."""
+    return [point for point in points if point.speedup is not None and point.row.measured_speedup is not None]
+
+
+def speedup_errors(points: Sequence[Compared]) -> ErrorSummary | None:
+    """Errors of the predicted speedups of points that have both."""
+    return _errors((point.speedup, point.row.measured_speedup) for point in points)
+
+
+def _errors(pairs: Iterable[tuple[Floats | None, float | None]]) -> ErrorSummary | None:
+    both = [(predicted(values), measured) for values, measured in pairs if values is not None and measured is not None]
+    return error_summary([mine for mine, _ in both], [theirs for _, theirs in both])
+
+
+class _Curve(NamedTuple):
+    """Loads or draft lengths [n] with measured speedups [n], their uncertainty [n], predicted [replications, n]."""
+
+    at: list[float]
+    measured: Floats
+    uncertainty: Floats
+    predicted: Floats
+
+
+def _curve(points: Iterable[Compared], key: Callable[[Compared], float]) -> _Curve:
+    """Points in ascending order of a key; equal ones (repeats of a run) are averaged."""
+    ordered = sorted(with_speedup(points), key=key)
+    at, measured, uncertainty, simulated = [], [], [], []
+    for value, equal in groupby(ordered, key=key):
+        same = list(equal)
+        at.append(value)
+        measured.append(np.exp(np.mean([np.log(point.row.measured_speedup or np.nan) for point in same])))
+        uncertainty.append(max(point.row.uncertainty for point in same))
+        simulated.append(np.mean([point.speedup for point in same if point.speedup is not None], axis=0))
+    return _Curve(at, np.array(measured), np.array(uncertainty), np.array(simulated).T)
+
+
+def break_evens(sweeps: Iterable[SweepErrors]) -> tuple[BreakEvenPair, ...]:
+    """Of every sweep and draft length whose speedup, measured or predicted, falls through 1.0 within its loads."""
+    found = []
+    for sweep in sweeps:
+        for k in sorted({point.row.num_draft_tokens for point in sweep.points}):
+            at, measured, uncertainty, simulated = _curve(
+                (point for point in sweep.points if point.row.num_draft_tokens == k), lambda point: point.row.load
+            )
+            if len(at) < 2:
+                continue
+            theirs = measured_break_even(at, measured, uncertainty)
+            mine = predicted_break_even(at, simulated)
+            if theirs.crosses or mine.crosses:
+                found.append(BreakEvenPair(sweep.name, k, theirs, mine, same_break_even(theirs, mine, at)))
+    return tuple(found)
+
+
+def best_lengths(sweeps: Iterable[SweepErrors]) -> tuple[BestLength, ...]:
+    """Of every load at which a sweep compares several draft lengths; no speculation is one of them."""
+    found = []
+    for sweep in sweeps:
+        for load in sorted({point.row.load for point in sweep.points}):
+            at, measured, _, simulated = _curve(
+                (point for point in sweep.points if point.row.load == load),
+                lambda point: float(point.row.num_draft_tokens),
+            )
+            if len(at) < 2:
+                continue
+            lengths, speedups = [0, *map(int, at)], np.array([1.0, *measured])
+            chosen = int(np.argmax([1.0, *np.exp(np.log(simulated).mean(axis=0))]))
+            best = int(np.argmax(speedups))
+            lost = 1 - float(speedups[chosen] / speedups[best])
+            found.append(BestLength(sweep.name, load, lengths[best], lengths[chosen], lost))
+    return tuple(found)

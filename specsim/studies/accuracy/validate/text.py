@@ -1,0 +1,151 @@
+"""The answer that predicted against measured serving gives, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from specsim.inputs.measured.measurements import MERITS
+from specsim.studies.accuracy.validate.bounds import FAR
+from specsim.studies.accuracy.validate.run import Compared
+from specsim.studies.accuracy.validate.sweeps import (
+    NEARLY_BEST,
+    BestLength,
+    BreakEvenPair,
+    SweepErrors,
+    best_lengths,
+    break_evens,
+    predicted,
+    speedup_errors,
+    sweep_errors,
+    with_speedup,
+)
+
+
+class Validation:
+    """Compared points with what they add up to; each part computed once.
+
+    Args:
+        results: every row of the table that was asked for.
+    """
+
+    def __init__(self, results: Sequence[Compared]) -> None:
+        self.results = tuple(results)
+        self.sweeps: tuple[SweepErrors, ...] = sweep_errors(results)
+        counted = [sweep for sweep in self.sweeps if sweep.split == "counted"]
+        self.break_evens: tuple[BreakEvenPair, ...] = break_evens(counted)
+        self.best_lengths: tuple[BestLength, ...] = best_lengths(counted)
+
+    def not_simulated(self) -> dict[str, dict[str, int]]:
+        """Reason → sweep → rows that miss an arm for it."""
+        found: dict[str, dict[str, int]] = {}
+        for result in self.results:
+            for reason in result.reasons[-1:]:  # the speculating arm lacks whatever the other does
+                sweeps = found.setdefault(reason, {})
+                sweeps[result.row.sweep] = sweeps.get(result.row.sweep, 0) + 1
+        return found
+
+
+Figure = tuple[int, float, float]
+"""Line of a table, what was measured, and what is predicted."""
+
+
+def other_units(figures: Iterable[Figure], of: str = "") -> Iterator[str]:
+    """That figures are so far from what is predicted that their unit may be another.
+
+    Args:
+        figures: of one table.
+        of: what to call the table.
+    """
+    far = (line for line, measured, predicted in figures if not 1 / FAR < predicted / measured < FAR)
+    lines = list(dict.fromkeys(far))  # both arms of a row may be
+    if lines:
+        yield (
+            f"More than {FAR} times off, so check the unit (ms, tokens/s): line{'s' if len(lines) > 1 else ''} "
+            f"{', '.join(map(str, lines))}{of}."
+        )
+
+
+def validation_sentences(validation: Validation) -> list[str]:
+    """The sentences the user came for, the most important first."""
+    return [
+        *_speedups(validation),
+        *_break_evens(validation.break_evens),
+        *_best(validation.best_lengths),
+        *_without_partner(validation),
+        *other_units(_figures(validation.results)),
+        *_left_out(validation),
+    ]
+
+
+def _speedups(validation: Validation) -> Iterator[str]:
+    counted = [result for result in with_speedup(validation.results) if result.row.counted]
+    errors = speedup_errors(counted)
+    if errors is None:
+        yield "No speedup was both measured and simulated; see the errors of each arm below."
+        return
+    worst = counted[errors.worst].row
+    names = {result.row.sweep for result in counted}
+    yield (
+        f"Predicted speedups are {errors.mape:.1%} off on average (bias {errors.bias:+.1%}) over {errors.n} points of "
+        f"{len(names)} {'sweeps' if len(names) > 1 else 'sweep'}; worst {errors.worst_error:+.0%}, {_where(worst)}."
+    )
+    unseen = speedup_errors([result for result in counted if result.row.split == "validation"])
+    if unseen and unseen.n < errors.n:
+        yield f"Of these, the {unseen.n} that calibration may not see: {unseen.mape:.1%} off, bias {unseen.bias:+.1%}."
+
+
+def _where(row: object) -> str:
+    sweep, load, k = (getattr(row, name) for name in ("sweep", "load", "num_draft_tokens"))
+    return f"{sweep} at {load:g} with K = {k}"
+
+
+def _break_evens(pairs: Sequence[BreakEvenPair]) -> Iterator[str]:
+    measured = [pair for pair in pairs if pair.measured.crosses]
+    if measured:
+        same = sum(pair.same for pair in measured)
+        yield (
+            f"Break-even: {same} of {len(measured)} curves that measured a crossing of 1.0 are predicted to cross it "
+            "at the same load (intervals overlap, or lie within one step of the measured loads)."
+        )
+    wrong = [pair for pair in pairs if not pair.measured.crosses and not pair.same]
+    if wrong:
+        curves = ", ".join(f"{pair.sweep} with K = {pair.num_draft_tokens}" for pair in wrong)
+        yield f"Predicted to cross 1.0 within their loads and measured not to: {curves}."
+
+
+def _best(lengths: Sequence[BestLength]) -> Iterator[str]:
+    if lengths:
+        right = sum(length.right for length in lengths)
+        yield (
+            f"Best draft length: right, or within {NEARLY_BEST:.0%} of the best measured speedup, at {right} of "
+            f"{len(lengths)} loads."
+        )
+
+
+def _without_partner(validation: Validation) -> Iterator[str]:
+    """Rows that make no speedup, since the run that they are compared with is not in the table."""
+    rows = [result.row for result in validation.results if result.row.counted and result.row.metric in MERITS]
+    alone = [row for row in rows if row.with_speculation is not None and row.measured_speedup is None]
+    if alone:
+        yield (
+            f"{len(alone)} rows with speculation have no figure without, so they make no speedup: write it in the row "
+            "(baseline), or in a row with num_draft_tokens 0 that agrees with it in sweep, load, metric, repeat, "
+            "number of requests, lengths and memory fraction."
+        )
+
+
+def _figures(results: Sequence[Compared]) -> Iterator[Figure]:
+    for result in results:
+        for measured, values in (
+            (result.row.baseline, result.baseline),
+            (result.row.with_speculation, result.with_speculation),
+            (result.row.measured_speedup, result.speedup),
+        ):
+            if measured is not None and values is not None:
+                yield result.line, measured, float(predicted(values))
+
+
+def _left_out(validation: Validation) -> Iterator[str]:
+    missing = sum(bool(result.reasons) for result in validation.results)
+    if missing:
+        yield f"Not simulated in full: {missing} of {len(validation.results)} rows, for the reasons listed below."

@@ -1,0 +1,103 @@
+"""``specsim compare``: several scenarios side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specsim.reporting.options import ForceOption, JobsOption, OutOption, SetOption
+
+
+def compare(
+    scenarios: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCENARIO...",
+            help="Catalogue names (specsim list scenarios) or paths of YAML files; two or more, or one with variants.",
+        ),
+    ],
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="'NAME: PATH=VALUE ...'",
+            help="Every scenario is compared with these values too, under this name; repeat for more. "
+            "Example: --variant 'fp8: deployment.weight_format=fp8'",
+        ),
+    ] = None,
+    overrides: SetOption = None,
+    slo: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LIMITS",
+            help="Latency limits in ms, as of specsim plan: 'ttft:200 tpot:20' for p99, ttft.p90:200 for others. "
+            "Default: those of the scenarios, which have to be the same.",
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="To be served: '400 requests/s'. Default: the scenarios' loads.")
+    ] = None,
+    price: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DOLLARS",
+            help="Of a GPU for an hour: 2.5 for all, or h100-sxm=2.5 for a device; repeat for more. Default: "
+            "plan.price_per_gpu_hour of each scenario.",
+        ),
+    ] = None,
+    num_draft_tokens: Annotated[
+        str | None,
+        typer.Option(metavar="LENGTHS", help="Draft lengths to compare beside each scenario's own policy: 1,3,5."),
+    ] = None,
+    batches: Annotated[
+        str | None, typer.Option(metavar="BATCHES", help="Requests in flight: 1,16,256. Default: curve.batches.")
+    ] = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    jobs: JobsOption = None,
+) -> None:
+    """GPUs, drafters, formats, parallelism side by side: tokens/s/user against tokens/s/GPU, and who is cheapest.
+
+    Each scenario is simulated without speculation and with its own policy, over requests in flight and, where there are
+    latency limits, as specsim plan does. Writes two tables, a figure and the scenarios. Ctrl-C ends it; scenarios that
+    are finished are written.
+
+    Examples:
+    specsim compare llama3.1-8b-h100-eagle3 --variant 'h200: deployment.device=h200' --variant 'fp8: deployment.weight_format=fp8'
+
+    specsim compare a.yaml b.yaml --slo 'ttft:200 tpot:20' --rate '400 requests/s' --price h100-sxm=2.5 --price h200=3.2
+
+    specsim compare my.yaml --variant 'tp2: deployment.num_devices=2 deployment.tensor_parallel=2'
+    """  # noqa: E501, an example that can be pasted
+    from specsim.errors import PartialResultError
+    from specsim.inputs.read.compared import Asked, compared_inputs
+    from specsim.reporting.console import console, simulation_bar, warn
+    from specsim.reporting.publish import refuse_existing, write_folder
+    from specsim.studies.compare.files import beyond, comparison_files, comparison_tables
+    from specsim.studies.compare.frontier import cells_of
+    from specsim.studies.compare.ranking import ranking
+    from specsim.studies.compare.run import simulate_comparison
+    from specsim.studies.compare.text import comparison_sentences
+
+    compared = compared_inputs(
+        Asked(scenarios, variant or (), overrides or (), slo or (), rate, price or (), num_draft_tokens, batches)
+    )
+    folder = out or Path("out") / f"{compared[0].scenario.name}-comparison"
+    refuse_existing(folder, force=force, read=[file for inputs in compared for file in inputs.files.values()])
+    with simulation_bar(f"{len(compared)} scenarios") as progress:
+        comparison = simulate_comparison(compared, jobs=jobs, progress=progress)
+    cells, ranked = cells_of(comparison), ranking(comparison)
+    answer, *others = sentences = comparison_sentences(comparison, cells, ranked)
+    write_folder(folder, comparison_files(comparison, cells, ranked, sentences), force=force)
+    warn(beyond(comparison))
+    screen = console()
+    screen.print(answer, style="bold", markup=False, soft_wrap=True)
+    for sentence in others:
+        screen.print(sentence, markup=False, soft_wrap=True)
+    for table in comparison_tables(comparison, cells, ranked):
+        screen.print(table)
+    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
+    if comparison.missing:
+        number = len(compared)
+        raise PartialResultError(f"{len(comparison.missing)} of {number} scenarios are missing")

@@ -1,0 +1,107 @@
+"""Tokens/s/user against tokens/s/GPU of everything compared: who is on the frontier, and who is not told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval, unpaired_speedup_interval
+from specsim.analysis.pareto import ROUNDING, on_frontier
+from specsim.studies.compare.alike import share_requests
+from specsim.studies.compare.run import Comparison, Subject
+from specsim.studies.curve.grid_runs import CLEARLY_BELOW
+from specsim.studies.plan.arms import Arm
+from specsim.studies.shared.points import PointRuns
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One arm of one scenario at one batch.
+
+    Attributes:
+        subject: the scenario, and what was found of it.
+        arm: how it drafts.
+        batch: requests in flight, of a fleet in all of it.
+        runs: of its replications.
+        frontier: whether no mean of any cell is better in both tokens/s/user and tokens/s/GPU.
+        own_frontier: likewise among the cells of its scenario.
+        ties: places, among all cells, of those from which a member of the frontier is not told apart: it is clearly
+            better (95 %) in neither of the two. Empty for all others.
+    """
+
+    subject: Subject
+    arm: Arm
+    batch: int
+    runs: PointRuns
+    frontier: bool = False
+    own_frontier: bool = False
+    ties: tuple[int, ...] = ()
+
+    @property
+    def per_user(self) -> Floats:
+        """tokens/s/user [replications]."""
+        return self.runs.tokens_per_s_per_user
+
+    @property
+    def per_gpu(self) -> Floats:
+        """tokens/s/GPU, the throughput over all devices [replications]."""
+        return self.runs.tokens_per_s / self.subject.num_devices
+
+    @property
+    def some_wait(self) -> bool:
+        """Whether fewer requests run at once than are in flight, as memory and the engine allow."""
+        return bool(self.runs.running_batch.mean() < CLEARLY_BELOW * self.batch)
+
+
+def cells_of(comparison: Comparison) -> tuple[Cell, ...]:
+    """Every cell, scenario by scenario, arm by arm, by batch."""
+    cells = [
+        Cell(subject, subject.arms[arm], batch, runs)
+        for subject in comparison.subjects
+        for (arm, batch), runs in subject.points.items()
+    ]
+    best_of_own = [
+        best
+        for subject in comparison.subjects
+        for best in _frontier([cell for cell in cells if cell.subject is subject])
+    ]
+    return tuple(
+        replace(cell, frontier=best, own_frontier=own, ties=tuple(_ties(i, cells)) if best else ())
+        for i, (cell, best, own) in enumerate(zip(cells, _frontier(cells), best_of_own, strict=True))
+    )
+
+
+def _frontier(cells: Sequence[Cell]) -> list[bool]:
+    """Judged on means."""
+    per_user = [mean_interval(cell.per_user).estimate for cell in cells]
+    per_gpu = [mean_interval(cell.per_gpu).estimate for cell in cells]
+    return [bool(best) for best in on_frontier(per_user, per_gpu)]
+
+
+def _ties(i: int, cells: Sequence[Cell]) -> list[int]:
+    """Cells than which a cell is clearly better in neither coordinate."""
+    own, found = cells[i], []
+    for other, cell in enumerate(cells):
+        if other == i or not np.isfinite(cell.per_user).all():
+            continue
+        pairs = ((own.per_user, cell.per_user), (own.per_gpu, cell.per_gpu))
+        paired = are_paired(own, cell)
+        if all(_ratio(*pair, paired=paired).low <= 1 + ROUNDING for pair in pairs):
+            found.append(other)
+    return found
+
+
+def are_paired(one: Cell, other: Cell) -> bool:
+    """Whether replications of equal number met the same requests and the same luck."""
+    return one.batch == other.batch and (
+        one.subject is other.subject or share_requests(one.subject.inputs, other.subject.inputs)
+    )
+
+
+def _ratio(own: Floats, other: Floats, *, paired: bool) -> Interval:
+    return (paired_speedup_interval if paired else unpaired_speedup_interval)(own, other)

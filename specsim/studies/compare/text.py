@@ -1,0 +1,217 @@
+"""What a person reads of a comparison: who is cheapest, who is on the frontier, and what the numbers rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from specsim.inputs.models.workload import Replay
+from specsim.inputs.read.scenario import Inputs
+from specsim.reporting.inputs import cost_sentences
+from specsim.reporting.traffic import lengths_words
+from specsim.reporting.wording import from_to, policy_words
+from specsim.studies.compare.alike import Unlike, share_arrivals, share_requests, unlike
+from specsim.studies.compare.frontier import Cell
+from specsim.studies.compare.ranking import Ranking
+from specsim.studies.compare.ranking_text import ranking_answer
+from specsim.studies.compare.run import Comparison, Subject
+from specsim.studies.plan.arms import Arm, with_arm
+from specsim.studies.plan.text import floor_sentences, wide_sentences
+
+MOST_STRETCHES = 4
+"""Of the frontier that a sentence names; and so many ties."""
+
+
+def comparison_sentences(comparison: Comparison, cells: Sequence[Cell], ranked: Ranking | None) -> list[str]:
+    """The answer, and what it must be read with."""
+    return [
+        *([ranking_answer(comparison, ranked)] if ranked else []),
+        frontier_sentence(cells),
+        *_left_out(comparison),
+        *_basis(comparison, ranked),
+        *_unlike(comparison),
+        *_pairs(comparison, ranked),
+        *_plans(comparison),
+        *_ties(cells),
+        *_waiting(comparison, cells),
+        *_notes(comparison),
+    ]
+
+
+def frontier_sentence(cells: Sequence[Cell], most: int = MOST_STRETCHES) -> str:
+    """Who has the most tokens/s/GPU at which tokens/s/user, the fastest for users first; so many stretches at most."""
+    best = frontier(cells)
+    if not best:
+        return "Outputs have one token, so there are no tokens/s/user, and no frontier."
+    stretches = [list(run) for _, run in groupby(best, key=lambda cell: (cell.subject.name, cell.arm.name))]
+    parts = [f"{cell_words(run[0])} {_stretch(run)}" for run in stretches[:most]]
+    if len(stretches) > most:
+        parts.append(f"and {len(stretches) - most} more")
+    return f"Frontier of tokens/s/user and tokens/s/GPU: {'; '.join(parts)}."
+
+
+def _stretch(run: Sequence[Cell]) -> str:
+    high, low = (f"{cell.per_user.mean():,.0f}" for cell in (run[0], run[-1]))
+    batches = [cell.batch for cell in run]
+    return f"at {from_to(high, low)} tokens/s/user (batch {from_to(batches[0], batches[-1])})"
+
+
+def frontier(cells: Sequence[Cell]) -> list[Cell]:
+    """The members of the overall frontier, from the fastest for users on; of equals by name."""
+    members = [cell for cell in cells if cell.frontier]
+    return sorted(members, key=lambda cell: (-cell.per_user.mean(), cell.per_gpu.mean(), cell.subject.name))
+
+
+def cell_words(cell: Cell) -> str:
+    """``h200 with 3 draft tokens``."""
+    return f"{cell.subject.name} {'with ' if cell.arm.policy else ''}{arm_name(cell.subject, cell.arm)}"
+
+
+def arm_name(subject: Subject, arm: Arm) -> str:
+    """``3 draft tokens``, ``without speculation``."""
+    return policy_words(with_arm(subject.inputs.scenario, arm)) if arm.policy else "without speculation"
+
+
+def _left_out(comparison: Comparison) -> Iterator[str]:
+    """Scenarios and arms that cannot run, or cannot meet the limits, with the reason."""
+    if comparison.missing:
+        yield f"Interrupted, without {', '.join(comparison.missing)}: of these nothing is known."
+    for subject in comparison.subjects:
+        reasons: dict[str, list[str]] = {}
+        for arm, problems in subject.never.items():
+            for problem in problems:
+                reasons.setdefault(problem.remedy, []).append(arm)
+        for reason, arms in reasons.items():
+            which = "" if not subject.arms else f" ({', '.join(arms)})"
+            yield f"{subject.name}{which} can never run: {reason}."
+        for problem in subject.missed:
+            what = f" {problem.path} of {problem.value}" if problem.value else " the limits"
+            yield f"{subject.name} cannot meet{what}: {problem.remedy}."
+
+
+def _basis(comparison: Comparison, ranked: Ranking | None) -> Iterator[str]:
+    """Why nothing is said of cost, or not all that could be."""
+    if not comparison.limits:
+        yield (
+            "No latency limits are stated, so nothing is said of cost: add --slo 'ttft:200 tpot:20' (ms), or plan.slo "
+            "to the scenarios."
+        )
+    if ranked is None:
+        return
+    if not ranked.basis.startswith("dollars"):
+        yield (
+            "Costs take prices of a GPU for an hour: --price 2.5, or --price h100-sxm=2.5 by device."
+            if ranked.one_device
+            else "Devices differ, and without prices of a GPU for an hour (--price h100-sxm=2.5, by device) they "
+            "cannot be ranked by cost."
+        )
+    if not ranked.same_demand:
+        stated = [offer for offer in ranked.offers if offer.plan.demand is not None]
+        what = "Scenarios state different rates" if stated else "No rate to be served is stated"
+        yield f"{what}, so GPUs and dollars an hour are left open; give one for all with --rate."
+
+
+def traffic_words(inputs: Inputs) -> str:
+    """``100 tokens in, 256 out, decode only``."""
+    workload = inputs.scenario.workload
+    return f"{lengths_words(workload)}{', decode only' if workload.decode_only else ''}"
+
+
+def unlike_words(found: Unlike) -> str:
+    """``seed (1: a; 2: b)``."""
+    if len(found.values) == 1:
+        return f"{found.what} (in detail)"
+    values = "; ".join(f"{value}: {', '.join(names)}" for value, names in found.values.items())
+    return f"{found.what} ({values})"
+
+
+def _unlike(comparison: Comparison) -> Iterator[str]:
+    inputs = [subject.inputs for subject in comparison.subjects]
+    found = unlike(inputs, traffic_words)
+    named = [unlike_words(each) for each in found if comparison.limits or each.what != "arrivals"]
+    if named:
+        yield f"Beware, the scenarios are not alike in {'; '.join(named)}."
+
+
+def _pairs(comparison: Comparison, ranked: Ranking | None) -> Iterator[str]:
+    """Whether differences are of pairs."""
+    first, *others = [subject.inputs for subject in comparison.subjects]
+    if not others:
+        return
+    share = share_arrivals if ranked else share_requests
+    apart = [other.scenario.name for other in others if not share(first, other)]
+    if not apart:
+        yield (
+            "All send the same requests with the same luck, so differences are paired by seed where runs are as long; "
+            "intervals hold 95 %."
+        )
+    else:
+        yield (
+            f"Requests of {', '.join(apart)} are not those of {first.scenario.name}, so differences between them are "
+            "of independent samples, not paired; intervals hold 95 %."
+        )
+
+
+def _plans(comparison: Comparison) -> Iterator[str]:
+    """What kind of number rates are, and arms whose rate is unknown or no rate at all."""
+    planned = [(subject, subject.plan) for subject in comparison.subjects if subject.plan]
+    if not planned:
+        return
+    yield (
+        "Rates and what follows from them are lower bounds that a fresh run meets with a probability of 95 % (specsim "
+        "plan); differences are of the means over seeds."
+    )
+    if any(isinstance(subject.inputs.scenario.workload.load, Replay) for subject, _ in planned):
+        yield "Rates of a trace are means over it, replayed faster or slower; the frontier takes its lengths alone."
+    for subject, plan in planned:
+        scenario = subject.inputs.scenario
+        others = [] if subject.missed else list(floor_sentences(scenario, plan))
+        for sentence in (*others, *wide_sentences(scenario, plan)):
+            yield f"{subject.name}: {sentence}"
+
+
+def _ties(cells: Sequence[Cell]) -> Iterator[str]:
+    """Members of the frontier that are not told apart from another arm or scenario."""
+    members = [cell for cell in cells if cell.frontier]
+    tied = [(cell, rivals_of(cell, cells)) for cell in members]
+    named = [
+        f"{cell_words(cell)} at batch {cell.batch} from {' and '.join(f'{cell_words(r)} at {r.batch}' for r in rivals)}"
+        for cell, rivals in tied
+        if rivals
+    ]
+    if named:
+        shown, rest = named[:MOST_STRETCHES], len(named) - MOST_STRETCHES
+        more = f"; {rest} more are in compare.csv" if rest > 0 else ""
+        which = f"{'; '.join(shown)}{more}"
+        yield f"Of {len(members)} on the frontier, {len(named)} are not told apart from others: {which}."
+
+
+def rivals_of(cell: Cell, cells: Sequence[Cell]) -> list[Cell]:
+    """Cells of other arms or scenarios from which a member of the frontier is not told apart."""
+    tied = (cells[place] for place in cell.ties)
+    return [rival for rival in tied if rival.subject is not cell.subject or rival.arm != cell.arm]
+
+
+def _waiting(comparison: Comparison, cells: Sequence[Cell]) -> Iterator[str]:
+    """From which batch on requests wait, which tokens/s/user does not show."""
+    parts = []
+    for subject in comparison.subjects:
+        disaggregated = subject.inputs.scenario.fleet and subject.inputs.scenario.fleet.disaggregation
+        batches = [cell.batch for cell in cells if cell.subject is subject and cell.some_wait]
+        if batches and not disaggregated:  # whose requests may also be on their way between replicas
+            parts.append(f"{subject.name} from batch {min(batches)} on")
+    if parts:
+        yield f"Not all requests in flight run at once, and tokens/s/user does not hold their wait: {', '.join(parts)}."
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    """What the inputs of several scenarios leave open, each once."""
+    by_note: dict[str, list[str]] = {}
+    for subject in comparison.subjects:
+        for note in (*subject.notes, *cost_sentences(subject.inputs)):
+            by_note.setdefault(note, []).append(subject.name)
+        if subject.inputs.scenario.fleet:
+            note = "Batches are of the whole fleet, tokens/s/GPU over all its devices."
+            by_note.setdefault(note, []).append(subject.name)
+    for note, names in by_note.items():
+        yield f"{', '.join(names)}: {note}"

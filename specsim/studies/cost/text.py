@@ -1,0 +1,251 @@
+"""What a person reads of single steps: the answer in sentences, and tables of time, limits and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+
+from specsim.costs.memory import GIB
+from specsim.errors import InputError, Problem
+from specsim.inputs.models.policy import OffAbovePolicy, Policy, StaticPolicy
+from specsim.inputs.models.scenario import Scenario
+from specsim.inputs.models.schedule import SchedulePolicy
+from specsim.inputs.read.numbers import read_list
+from specsim.inputs.read.scenario import Inputs
+from specsim.records import PARTS
+from specsim.reporting.wording import drafts, policy_words
+from specsim.studies.cost.run import CostReport, MemoryReport, StepReport
+from specsim.studies.shared.notes import held_acceptance
+
+WAITS_FOR = {
+    "weights": "memory bandwidth (weights)",
+    "kv": "memory bandwidth (KV)",
+    "compute": "compute",
+    "launches": "kernel launches",
+    "links": "links between devices",
+    "host": "host",
+}
+HEADERS = {"communication": "links", "kv": "KV"}
+MIB = 2**20
+LARGEST_BATCH, LONGEST_DRAFT = 65536, 64
+
+
+def read_steps(batches: str, draft_lengths: str) -> tuple[list[int], list[int]]:
+    """The lists given on the command line, each value once.
+
+    Raises:
+        InputError: naming every entry that is not a batch or a draft length.
+    """
+    problems: list[Problem] = []
+    batch_remedy, draft_remedy = (
+        f"write whole numbers from {low} to {high}" for low, high in ((1, LARGEST_BATCH), (0, LONGEST_DRAFT))
+    )
+    found = read_list(batches, int, lambda b: 1 <= b <= LARGEST_BATCH, "--batch", batch_remedy, problems)
+    lengths = read_list(
+        draft_lengths, int, lambda k: 0 <= k <= LONGEST_DRAFT, "--num-draft-tokens", draft_remedy, problems
+    )
+    if problems:
+        raise InputError(problems)
+    return list(dict.fromkeys(found)), list(dict.fromkeys(lengths))
+
+
+def named_lengths(policy: Policy) -> list[int]:
+    """No drafts, and the draft lengths that a policy names: those of a schedule, of others the longest."""
+    named = {row.num_draft_tokens for row in policy.rows} if isinstance(policy, SchedulePolicy) else set()
+    return sorted({0, policy.num_draft_tokens, *named})
+
+
+def cost_sentences(inputs: Inputs, report: CostReport, *, by_policy: bool = False) -> list[str]:
+    """The answer, and what it must be read with.
+
+    Args:
+        inputs: what was priced.
+        report: what came out.
+        by_policy: whether the draft lengths are those that the policy names.
+    """
+    prompts = f", beside {report.prompt_tokens:,} tokens of a prompt" if report.prompt_tokens else ""
+    return [
+        _headline(inputs.scenario, report),
+        *_never_runs(report),
+        *_lost(report),
+        f"Steps of requests with {report.context:,} tokens of context each{prompts}.",
+        *(_shorter(inputs.scenario) if by_policy else ()),
+        *_notes(inputs, report),
+    ]
+
+
+def headline_step(report: CostReport) -> StepReport:
+    """The step that the first sentence is about: the largest batch with the longest draft."""
+    return max(report.steps, key=lambda step: (step.batch, step.num_draft_tokens))
+
+
+def _headline(scenario: Scenario, report: CostReport) -> str:
+    step = headline_step(report)
+    drafted, ratio, instead = "", "", ""
+    if step.num_draft_tokens:
+        drafted = f" with {drafts(scenario, step.num_draft_tokens)}"
+        ratio = f", {step.over_plain:.2f} × one without,"
+        instead = f" instead of {step.batch:,}"
+    share, takes = step.waits[step.limit] / step.seconds, "takes" if step.runs else "would take"
+    return (
+        f"At batch {step.batch} a step{drafted} {takes} {_ms(step.seconds)} ms{ratio} and yields {step.tokens:,.4g} "
+        f"tokens{instead}; it waits longest for {WAITS_FOR[step.limit]}: {share:.0%} of the time. {_achieved(step)}."
+    )
+
+
+def _achieved(step: StepReport) -> str:
+    return (
+        f"It moves {step.bytes_per_s / 1e12:.2f} TB/s ({step.bandwidth_share:.0%} of the peak) and computes "
+        f"{step.flops_per_s / 1e12:,.3g} TFLOP/s ({_percent(step.compute_share)} of the peak)"
+    )
+
+
+def _never_runs(report: CostReport) -> Iterator[str]:
+    """Steps of more contexts than fit the KV pool, without a drafter and with it."""
+    for arm, how in ((False, "without a drafter"), (True, "with the drafter")):
+        beyond = [step for step in report.steps if not step.runs and bool(step.num_draft_tokens) == arm]
+        if beyond:
+            batches = ", ".join(str(batch) for batch in sorted({step.batch for step in beyond}))
+            yield (
+                f"Batch {batches} never runs {how}: of requests with {report.context:,} tokens of context the KV pool "
+                f"holds {min(step.room for step in beyond):,}."
+            )
+
+
+def _lost(report: CostReport) -> Iterator[str]:
+    """The concurrency that the drafter takes."""
+    if len(report.memory) < 2:
+        return
+    plain, loaded = report.memory
+    pools, lost = (plain.plan.kv_tokens, loaded.plan.kv_tokens), plain.requests - loaded.requests
+    if not lost and pools[0] == pools[1]:
+        yield "Drafting takes nothing of the KV pool."
+        return
+    yield (
+        f"{_taken(*pools)}: of the mean request ({report.request_tokens:,} tokens) {loaded.requests:,} fit at once "
+        f"instead of {plain.requests:,}, {lost:,} fewer.{_states(loaded)}"
+    )
+
+
+def _taken(before: int, after: int) -> str:
+    if before == after:
+        return f"Drafting leaves the KV pool its {before:,} tokens, and a request takes more of them"
+    return f"The drafter takes {1 - after / before:.0%} of the KV pool, {after:,} tokens instead of {before:,}"
+
+
+def _states(loaded: MemoryReport) -> str:
+    """What layers without a cache keep while drafts are verified."""
+    if not loaded.state_bytes:
+        return ""
+    kept = f"{loaded.states * loaded.state_bytes / MIB:,.0f} MiB instead of {loaded.state_bytes / MIB:,.0f}"
+    return (
+        f" While {loaded.states - 1} drafts are verified a request keeps {loaded.states} recurrent states of its "
+        f"linear-attention layers, to go back to the last token accepted: {kept}."
+    )
+
+
+def _shorter(scenario: Scenario) -> Iterator[str]:
+    """That a policy drafts less than its longest draft, where what it drafts is found out as it goes."""
+    policy = scenario.speculation.policy
+    if not isinstance(policy, StaticPolicy | OffAbovePolicy | SchedulePolicy):
+        yield (
+            f"The policy drafts {policy_words(scenario)}, so it runs steps with fewer too; --num-draft-tokens prices "
+            "them."
+        )
+
+
+def _notes(inputs: Inputs, report: CostReport) -> Iterator[str]:
+    limit = inputs.engine.max_num_seqs
+    if report.memory[-1].requests > limit:
+        yield (
+            f"The engine runs {limit:,} requests at most (max_num_seqs), so of the mean request "
+            f"({report.request_tokens:,} tokens) memory does not limit how many."
+        )
+    longest = max(step.num_draft_tokens for step in report.steps)
+    yield from held_acceptance(inputs.scenario.speculation, longest)
+    stages = inputs.scenario.deployment.pipeline_parallel
+    if stages > 1:
+        yield f"One batch passes through the {stages} pipeline stages at a time, so each device waits for the others."
+
+
+def time_table(scenario: Scenario, report: CostReport) -> Table:
+    """Milliseconds and share of each part, a row per step."""
+    used = [i for i, _ in enumerate(PARTS) if any(step.time[i] for step in report.steps)]
+    table = Table(
+        "batch",
+        _length(scenario),
+        "ms",
+        "ratio",
+        *(HEADERS.get(PARTS[i], PARTS[i]) for i in used),
+        title="time of a step by part, in ms; ratio to the same step without drafts",
+    )
+    for column in table.columns:
+        column.justify = "right"
+    for step in report.steps:
+        parts = [f"{_ms(step.time[i])} {step.time[i] / step.seconds:4.0%}" for i in used]
+        over = f"{step.over_plain:.2f}" if step.num_draft_tokens else ""
+        table.add_row(str(step.batch), str(step.num_draft_tokens), _ms(step.seconds), over, *parts)
+    return table
+
+
+def limit_table(scenario: Scenario, report: CostReport) -> Table:
+    """What each step yields, what it waits for and what it achieves per device."""
+    table = Table(
+        "batch", _length(scenario), "tokens", "tokens/s", "waits longest for", "TB/s", "TFLOP/s", title="limits"
+    )
+    for i, column in enumerate(table.columns):
+        column.justify = "left" if i == 4 else "right"
+    for step in report.steps:
+        table.add_row(
+            str(step.batch),
+            str(step.num_draft_tokens),
+            f"{step.tokens:,.4g}",
+            f"{step.tokens / step.seconds:,.0f}",
+            f"{WAITS_FOR[step.limit]}, {step.waits[step.limit] / step.seconds:.0%}",
+            f"{step.bytes_per_s / 1e12:.3g} ({step.bandwidth_share:.0%})",
+            f"{step.flops_per_s / 1e12:,.3g} ({_percent(step.compute_share)})",
+        )
+    return table
+
+
+def memory_table(scenario: Scenario, report: CostReport) -> Table:
+    """One device's memory, without a drafter and with it."""
+    arms = [
+        f"with {drafts(scenario, arm.num_draft_tokens)}" if arm.num_draft_tokens else "without" for arm in report.memory
+    ]
+    table = Table("memory of a device", *arms)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, cells in memory_rows(report.memory):
+        table.add_row(name, *cells)
+    return table
+
+
+def memory_rows(memory: Sequence[MemoryReport]) -> Iterator[tuple[str, list[str]]]:
+    """Name of a line → its value in each arm."""
+    plans = [arm.plan for arm in memory]
+    yield "weights, GiB", [f"{plan.weights / GIB:.2f}" for plan in plans]
+    yield "drafter's weights, GiB", [f"{plan.draft_weights / GIB:.2f}" for plan in plans]
+    yield "activations, graphs, buffers, GiB", [f"{plan.reserve / GIB:.2f}" for plan in plans]
+    yield "KV pool, GiB", [f"{plan.kv_tokens * plan.kv_bytes_per_token / GIB:.2f}" for plan in plans]
+    yield "KV pool, tokens", [f"{plan.kv_tokens:,}" for plan in plans]
+    yield "KV bytes a token", [f"{plan.kv_bytes_per_token:,.0f}" for plan in plans]
+    yield "mean requests at once", [f"{arm.requests:,}" for arm in memory]
+
+
+def _length(scenario: Scenario) -> str:
+    """What the draft length counts."""
+    return "levels" if scenario.speculation.tree else "drafts"
+
+
+def _ms(seconds: float) -> str:
+    """Milliseconds with three digits, the smallest with two decimals."""
+    milliseconds = 1e3 * seconds
+    decimals = 2 if milliseconds < 10 else 1 if milliseconds < 100 else 0
+    return f"{milliseconds:,.{decimals}f}"
+
+
+def _percent(share: float) -> str:
+    """Percent, with a decimal where there are few."""
+    return f"{share:.1%}" if share < 0.1 else f"{share:.0%}"

@@ -1,0 +1,1 @@
+"""Throughput and speedup against batch: up to which load does speculation pay?"""

@@ -1,0 +1,200 @@
+"""What a person reads of a curve: the answer in sentences, and a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.table import Table
+
+from specsim.analysis.crossings import Crossings
+from specsim.inputs.models.scenario import Scenario
+from specsim.reporting.fleet import fleet_words
+from specsim.reporting.wording import drafts, from_to, pays_throughout
+from specsim.studies.curve.run import CurveResult
+
+
+def answer(scenario: Scenario, result: CurveResult) -> list[str]:
+    """The sentences the user came for, the most important first."""
+    repeats = scenario.curve.replications
+    below = f"Below: output tokens/s, and speedup at equal concurrency ± 95 % interval ({repeats} paired runs)."
+    if result.missing:
+        return [
+            f"Interrupted, so what pays is left open: {missing(scenario, result)}.",
+            *limits(scenario, result),
+            below,
+        ]
+    k = featured_draft_length(scenario, result)
+    off = "" if scenario.speculation.policy.num_draft_tokens else "Speculation is off in this scenario; if it were on: "
+    return [
+        f"{off}{headline(scenario, result)}{_consequence(result.crossings[k], _speedups(result, k))}."
+        + "".join(f" {_free(batch)}" for length, batch in result.free_batch.items() if length == k),
+        _best(scenario, result),
+        *limits(scenario, result),
+        *(
+            ["Interrupted: crossings rest on the batches below and were not looked at more closely."]
+            * result.interrupted
+        ),
+        below,
+    ]
+
+
+def missing(scenario: Scenario, result: CurveResult) -> str:
+    """How much of the grid an interruption left out, or that it left out what comes after the grid."""
+    if not result.missing:
+        return "batches near the crossings are missing"
+    number = len(scenario.curve.batches) * (1 + len(scenario.compared_draft_lengths))
+    batches = sorted({point.batch for point in result.missing})
+    return f"{len(result.missing)} of {number} points are missing, of batch {', '.join(map(str, batches))}"
+
+
+def featured_draft_length(scenario: Scenario, result: CurveResult) -> int:
+    """The draft length that the answer is about: the policy's; where that is none, the one that gains most overall."""
+    asked = scenario.speculation.policy.num_draft_tokens
+    return asked or max(result.crossings, key=lambda k: float(np.log(_speedups(result, k)).mean()))
+
+
+def headline(scenario: Scenario, result: CurveResult) -> str:
+    """The answer in a clause, without a full stop."""
+    k = featured_draft_length(scenario, result)
+    speedups = _speedups(result, k)
+    return f"{_who(scenario, k)} {pays(result.crossings[k], from_to(speedups.index.min(), speedups.index.max()))}"
+
+
+def pays(found: Crossings, batches: str) -> str:
+    """Where speculation pays, as what stands after "speculation".
+
+    Args:
+        found: what a curve says.
+        batches: that were simulated, in words.
+    """
+    if found.verdict in ("always pays", "never pays"):
+        return pays_throughout(batches, pays=found.verdict == "always pays")
+    established = [crossing for crossing in found.crossings if crossing.established]
+    if not established:
+        return _undecided(found, batches)
+    if len(established) == 1 and established[0].stops_paying:
+        return f"pays up to batch {established[0]}"
+    return ", ".join(f"{'stops' if c.stops_paying else 'starts'} paying at batch {c}" for c in established)
+
+
+def _who(scenario: Scenario, k: int) -> str:
+    tree = " of the tree" if scenario.speculation.tree else ""
+    return f"With {drafts(scenario, k)}{tree} speculation"
+
+
+def _consequence(found: Crossings, speedups: pd.Series[float]) -> str:
+    """What follows from the headline: how much is gained or lost."""
+    if found.verdict == "always pays":
+        return f": {_gains(speedups)}"
+    if found.verdict == "never pays":
+        return f": it costs {_losses(speedups)}"
+    established = [crossing for crossing in found.crossings if crossing.established]
+    if not established:
+        return "; run more replications"
+    if len(established) == 1 and established[0].stops_paying:
+        return f"; beyond, it costs up to {_loss(speedups[speedups.index > established[0].batch].min())}"
+    return ""
+
+
+def _speedups(result: CurveResult, k: int) -> pd.Series[float]:
+    rows = result.points[result.points["num_draft_tokens"] == k]
+    return rows.set_index("batch")["speedup"]
+
+
+def _undecided(found: Crossings, batches: str) -> str:
+    """Where paying or costing is clear, although no crossing is."""
+    sides = [(span, "pays") for span in found.pays] + [(span, "costs") for span in found.costs]
+    clear = [
+        f"clearly {verb} at batch {from_to(math.ceil(span.low), math.floor(span.high))}"
+        for span, verb in sorted(sides, key=lambda side: side[0].low)
+    ]
+    elsewhere = "elsewhere" if clear else f"at batch {batches}"
+    return ", ".join([*clear, f"neither clearly pays nor clearly costs {elsewhere}"])
+
+
+def _gains(speedups: pd.Series[float]) -> str:
+    return from_to(*(f"{speedup:.2f}×" for speedup in (speedups.min(), speedups.max())))
+
+
+def _losses(speedups: pd.Series[float]) -> str:
+    return from_to(_loss(speedups.max()), _loss(speedups.min()))
+
+
+def _loss(speedup: float) -> str:
+    return f"{100 * (1 - speedup):.0f} %"
+
+
+def _free(batch: int | None) -> str:
+    if batch is None:
+        return "Verifying is never free here: more tokens pass through more experts, whose weights have to be read."
+    if batch < 1:
+        return "Verifying is never free here: one request's tokens already fill the compute."
+    return f"Verifying stops being free near batch {batch}."
+
+
+def _best(scenario: Scenario, result: CurveResult) -> str:
+    """The best draft length by batch, runs of equal ones together."""
+    return f"Best number of {drafted(scenario)} by batch: {by_batch(result.best_draft_lengths())}."
+
+
+def drafted(scenario: Scenario) -> str:
+    """What a draft length counts."""
+    return "levels of the tree" if scenario.speculation.tree else "draft tokens"
+
+
+def by_batch(best: pd.Series[int]) -> str:
+    """``5 from 1 to 16; 3 at 32; none at 64``: batch → draft length, runs of equal ones together."""
+    runs = [(k, [batch for batch, _ in run]) for k, run in groupby(best.items(), key=lambda item: item[1])]
+    return "; ".join(f"{k or 'none'} {_range(batches)}" for k, batches in runs)
+
+
+def _range(batches: list[object]) -> str:
+    return f"at {batches[0]}" if len(batches) == 1 else f"from {batches[0]} to {batches[-1]}"
+
+
+def limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
+    """What the reader must know to read the numbers right."""
+    if scenario.fleet is not None:
+        yield f"Batches and output tokens/s are those of the whole fleet: {fleet_words(scenario.fleet)}."
+    if result.running_limit is not None:
+        yield _waiting(scenario, result, result.running_limit)
+    yield from result.notes
+
+
+def _waiting(scenario: Scenario, result: CurveResult, most: float) -> str:
+    """How many requests run at once, and from which batch on others wait; with which draft lengths, if not with all."""
+    first = next(batch for batch in scenario.curve.batches if batch > most)
+    lengths = {0, *scenario.compared_draft_lengths}
+    by_length = result.running_by_length(first)
+    why = "as memory and the engine's limits allow"
+    if not by_length or lengths <= by_length.keys():
+        return f"About {most:.0f} such requests run at once, {why}; from batch {first} on the rest wait."
+    found = ", ".join(f"{running:.0f} with {drafts(scenario, k)}" for k, running in sorted(by_length.items()) if k)
+    return f"At batch {first} not all requests run at once with every draft length, {why}: {found}; the rest wait."
+
+
+def table(scenario: Scenario, result: CurveResult) -> Table:
+    """Batch by draft length: output tokens/s without and with speculation, speedup ± its 95 % interval."""
+    grid = Table()
+    grid.add_column("batch", justify="right")
+    grid.add_column("without", justify="right")
+    for k in scenario.compared_draft_lengths:
+        grid.add_column(drafts(scenario, k), justify="right")
+    rows = {(row.batch, row.num_draft_tokens): row for row in result.points.itertuples()}
+    for batch in scenario.curve.batches:
+        if (batch, 0) not in rows:  # interrupted
+            continue
+        drafted = [_cell(rows[batch, k]) if (batch, k) in rows else "" for k in scenario.compared_draft_lengths]
+        grid.add_row(str(batch), f"{rows[batch, 0].tokens_per_s:,.0f}", *drafted)
+    return grid
+
+
+def _cell(row: Any) -> str:
+    half = (row.speedup_high - row.speedup_low) / 2
+    colour = "green" if row.speedup_low > 1 else "red" if row.speedup_high < 1 else "yellow"
+    return f"{row.tokens_per_s:,.0f} [{colour}]{row.speedup:.2f}±{half:.2f}[/]"

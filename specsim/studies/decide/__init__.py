@@ -1,0 +1,1 @@
+"""How many draft tokens at which batch, ready to paste into an engine."""

@@ -1,0 +1,216 @@
+"""What a person reads of a decision: the schedule in a sentence, what it is worth, warnings, tables, and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.table import Table
+
+from specsim.analysis.intervals import Interval
+from specsim.errors import InputError, Problem, invalid
+from specsim.inputs.models.schedule import ScheduleRow
+from specsim.inputs.read.scenario import Inputs
+from specsim.interop.engines_config import Setting, checkpoint_of, sglang_setting, tensorrt_setting, vllm_setting
+from specsim.reporting.text import add_rows
+from specsim.reporting.wording import draft_tokens, from_to
+from specsim.studies.curve.text import limits
+from specsim.studies.decide.run import Decision
+
+
+def refuse_checkpoint(inputs: Inputs, checkpoint: str) -> None:
+    """Say that a checkpoint has no name, or was named for a drafter that has none of its own.
+
+    Raises:
+        InputError: where that is so.
+    """
+    drafter = inputs.scenario.speculation.drafter
+    if not checkpoint.strip():
+        raise invalid("--checkpoint", "", checkpoint, "is no name; name what you serve, or leave it out")
+    if checkpoint_of(drafter) is None:
+        remedy = f"engines load no checkpoint for a drafter of kind {drafter.kind}; leave it out"
+        raise InputError([Problem("--checkpoint", "", "", remedy)])
+
+
+def decision_sentences(inputs: Inputs, decision: Decision) -> list[str]:
+    """The answer, the most important first."""
+    repeats = inputs.scenario.curve.replications
+    return [
+        _headline(decision),
+        *_fixed(decision),
+        *limits(inputs.scenario, decision.curve),
+        *_beyond(inputs, decision),
+        *(f"Warning: {warning}" for warning in decision.warnings),
+        f"Means are over the batches below, each counted once, with 95 % intervals ({repeats} paired runs); the "
+        "schedule was simulated as it is written.",
+        f"All gains are those under the scenario's engine profile ({inputs.engine.name}); for another engine name its "
+        "own in deployment.engine.",
+    ]
+
+
+def _headline(decision: Decision) -> str:
+    batches = from_to(decision.curve.batches[0], decision.curve.batches[-1])
+    if not decision.schedule.num_draft_tokens:
+        return f"Leave speculation off: at no batch simulated, {batches}, does a draft length clearly pay."
+    return (
+        f"Set {ranges_words(decision.schedule.rows)}: {_gain(decision.over_none)} output tokens/s against no "
+        f"speculation on average over batches {batches}."
+    )
+
+
+def ranges_words(rows: tuple[ScheduleRow, ...]) -> str:
+    """``5 draft tokens up to batch 12, 2 up to 110, none beyond``."""
+    if len(rows) == 1:
+        return f"{draft_tokens(rows[0].num_draft_tokens)} at every batch"
+    parts = []
+    for i, row in enumerate(rows):
+        length = str(row.num_draft_tokens or "none")
+        if i == 0:
+            length = draft_tokens(row.num_draft_tokens) if row.num_draft_tokens else "no draft tokens"
+        where = "beyond" if row.batch[1] is None else f"up to {'' if i else 'batch '}{row.batch[1]}"
+        parts.append(f"{length} {where}")
+    return ", ".join(parts)
+
+
+def _fixed(decision: Decision) -> Iterator[str]:
+    """What one length for all batches loses."""
+    if not decision.schedule.num_draft_tokens:
+        return
+    if len(decision.schedule.rows) == 1:
+        yield "One length is enough: no table of lengths by batch gains more than the noise."
+        return
+    best = decision.best_fixed
+    what = draft_tokens(best.num_draft_tokens) if best.num_draft_tokens else "no speculation"
+    yield (
+        f"The best single setting, {what}, loses {_share(best.regret)} against the schedule on average and "
+        f"{_share(best.worst)} at batch {best.worst_batch}, the worst."
+    )
+
+
+def _beyond(inputs: Inputs, decision: Decision) -> Iterator[str]:
+    """That the last range goes on where nothing was simulated."""
+    simulated, largest = decision.curve.batches[-1], _largest_batch(inputs, decision)
+    if decision.schedule.rows[-1].num_draft_tokens and largest > simulated:
+        yield f"Batches beyond {simulated} were not simulated, and the engine allows {largest}; the last range goes on."
+
+
+def _gain(ratio: Interval) -> str:
+    """``+37 % [+36, +38]``."""
+    estimate, low, high = (_signed(value - 1) for value in (ratio.estimate, ratio.low, ratio.high))
+    return f"{estimate} % [{low}, {high}]"
+
+
+def _signed(share: float) -> str:
+    text = f"{100 * share:+.1f}"
+    return "0.0" if float(text) == 0 else text
+
+
+def _share(lost: Interval) -> str:
+    """``3.1 % [2.9, 3.3]``."""
+    return f"{_percent(lost.estimate)} % [{_percent(lost.low)}, {_percent(lost.high)}]"
+
+
+def _percent(share: float) -> str:
+    text = f"{100 * share:.1f}"
+    return "0.0" if float(text) == 0 else text
+
+
+def schedule_table(decision: Decision) -> Table:
+    """Batch by batch: what is drafted and gained."""
+    best = decision.best_fixed.num_draft_tokens
+    table = Table()
+    against = draft_tokens(best) if best else "none"
+    for header in ("batch", "draft tokens", "tokens/s", "against none", f"against {against} always"):
+        table.add_column(header, justify="right")
+    return add_rows(
+        table,
+        [
+            (
+                str(choice.batch),
+                str(choice.num_draft_tokens),
+                f"{choice.tokens_per_s:,.0f}",
+                _gain(choice.over_none),
+                _gain(choice.over_fixed),
+            )
+            for choice in decision.choices
+        ],
+    )
+
+
+def fixed_table(decision: Decision) -> Table:
+    """One length for all batches: what it gains, and loses against the schedule."""
+    table = Table()
+    for header in ("one length for all", "against none", "lost against schedule", "lost at worst", "at batch"):
+        table.add_column(header, justify="right")
+    return add_rows(
+        table,
+        [
+            (
+                str(one.num_draft_tokens or "none"),
+                _gain(one.over_none),
+                _share(one.regret),
+                _share(one.worst),
+                str(one.worst_batch),
+            )
+            for one in decision.fixed
+        ],
+    )
+
+
+def engine_settings(inputs: Inputs, decision: Decision, checkpoint: str | None = None) -> dict[str, Setting]:
+    """Engine → what to paste; nothing where speculation is left off.
+
+    Args:
+        inputs: the scenario and what it refers to.
+        decision: what to set.
+        checkpoint: the drafter's, as engines are to load it; by default as the scenario calls it.
+    """
+    if not decision.schedule.num_draft_tokens:
+        return {}
+    drafter, largest = inputs.scenario.speculation.drafter, _largest_batch(inputs, decision)
+    own = checkpoint_of(drafter)
+    loaded = own and (checkpoint or own)
+    fixed = decision.best_fixed.num_draft_tokens
+    return {
+        "vLLM": vllm_setting(drafter, decision.schedule, loaded, largest),
+        "TensorRT-LLM": tensorrt_setting(drafter, decision.schedule, loaded, largest),
+        "SGLang": sglang_setting(drafter, fixed, loaded)
+        if fixed
+        else Setting("", "SGLang has no schedule, and of single settings no speculation is the best."),
+    }
+
+
+def _largest_batch(inputs: Inputs, decision: Decision) -> int:
+    """Where the last range is written to end: at the engine's most requests, or the largest batch simulated."""
+    engine = inputs.engine
+    return max(decision.curve.batches[-1], engine.speculation_max_num_seqs or engine.max_num_seqs)
+
+
+def settings_text(inputs: Inputs, decision: Decision, settings: dict[str, Setting], *, named: bool) -> str:
+    """What to paste, under each engine's name with the gain predicted for it.
+
+    Args:
+        inputs: the scenario and what it refers to.
+        decision: what to set.
+        settings: of ``engine_settings``.
+        named: whether the user named the checkpoint.
+    """
+    parts = [
+        f"# {engine}{_predicted(decision, engine)}\n{setting.text}\n" if setting.text else f"# {setting.instead}\n"
+        for engine, setting in settings.items()
+    ]
+    own = checkpoint_of(inputs.scenario.speculation.drafter)
+    if parts and own and not named:
+        parts.append(f"# {own} stands for the drafter's checkpoint; name the one that you serve with --checkpoint.\n")
+    return "\n".join(parts)
+
+
+def _predicted(decision: Decision, engine: str) -> str:
+    best = decision.best_fixed
+    if engine != "SGLang":
+        always = f"{best.num_draft_tokens or 'none'} always"
+        return f": {_gain(decision.over_none)} against no speculation, {_gain(decision.over_fixed)} against {always}"
+    drafts = f"{draft_tokens(best.num_draft_tokens)} and the token after them"
+    return (
+        f" (no schedule; {drafts}): {_gain(best.over_none)} against no speculation, {_share(best.regret)} lost against "
+        "a schedule"
+    )

@@ -1,0 +1,35 @@
+"""``specsim quantiles``: a trace's lengths as a small table that can be shared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+NUM_BINS = 20  # of a trace with at least as many requests
+
+
+def quantiles(
+    trace: Annotated[Path, typer.Argument(help="A request trace in a format that workload.lengths takes.")],
+    out: Annotated[Path, typer.Option(help="The table to write, a .csv file.")],
+    note: Annotated[
+        list[str] | None, typer.Option(help="A line for the head of the table, such as source and licence; repeat.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the table if it exists.")] = False,
+) -> None:
+    """Summarise a trace's prompt and output lengths as joint quantiles, for workload.lengths.
+
+    Example: specsim quantiles trace.csv --out my-lengths.csv --note "our chat traffic, May"
+    """
+    from specsim.reporting.publish import write_file
+    from specsim.workload.quantiles import build_table, write_table
+    from specsim.workload.traces import read_trace
+
+    found = read_trace(trace)
+    lengths = found.lengths
+    table = build_table(lengths.prompt, lengths.output, num_bins=min(NUM_BINS, lengths.prompt.size))
+    lines = [line for text in note or () for line in text.splitlines()]
+    write_file(out, lambda path: write_table(path, table, lines), force=force)
+    failed = f", {found.left_out} that failed left out" if found.left_out else ""
+    typer.echo(f"{lengths.prompt.size} requests summarised in {out}{failed}")

@@ -1,0 +1,1 @@
+"""Speedup over batch and context."""

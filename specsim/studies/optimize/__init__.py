@@ -1,0 +1,1 @@
+"""The cheapest settings within latency limits."""

@@ -1,0 +1,103 @@
+"""``specsim optimize``: the cheapest settings within latency limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specsim.reporting.options import ForceOption, JobsOption, OutOption, ScenarioArgument, SetOption, SloOption
+
+
+def optimize(
+    scenario: ScenarioArgument,
+    overrides: SetOption = None,
+    slo: SloOption = None,
+    price: Annotated[
+        float | None, typer.Option(metavar="DOLLARS", help="Of a GPU for an hour. Default: costs are GPU-seconds.")
+    ] = None,
+    tensor_parallel: Annotated[
+        str | None, typer.Option(metavar="SIZES", help="Of tensor parallelism, by commas: 1,2,4.")
+    ] = None,
+    max_num_seqs: Annotated[
+        str | None, typer.Option(metavar="NUMBERS", help="Most requests in a step, by commas: 128,256,512.")
+    ] = None,
+    token_budget: Annotated[
+        str | None, typer.Option(metavar="NUMBERS", help="Most tokens in a step, by commas: 2048,8192,16384.")
+    ] = None,
+    num_draft_tokens: Annotated[
+        str | None, typer.Option(metavar="LENGTHS", help="Draft lengths to try, by commas: 1,3,5.")
+    ] = None,
+    policies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KINDS", help="By commas: none, static, schedule (a table by batch from a curve), goodput, ..."
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Combinations that the search measures. Default: 32.")
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The drafter's checkpoint in the flags. Default: as the scenario calls it."),
+    ] = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    jobs: JobsOption = None,
+) -> None:
+    """The cheapest settings within latency limits: devices, places, token budget, and how many tokens to draft when.
+
+    Searches combinations by short simulations (optuna, where they are many), measures the best as specsim plan does,
+    with other seeds, and says what to paste. Ctrl-C ends it; what is finished is written.
+
+    Examples:
+    specsim optimize llama3.1-8b-h100-eagle3 --price 2.5
+
+    specsim optimize my.yaml --slo 'ttft:200 tpot:20' --tensor-parallel 1,2 --max-num-seqs 128,512 --trials 60
+    """
+    from specsim.errors import PartialResultError
+    from specsim.inputs.read.optimize_options import with_search
+    from specsim.inputs.read.scenario import load_scenario
+    from specsim.reporting.console import console, simulation_bar, warn
+    from specsim.reporting.extrapolation import extrapolation_sentence
+    from specsim.reporting.inputs import cost_sentences
+    from specsim.reporting.publish import refuse_existing, write_folder
+    from specsim.studies.decide.text import refuse_checkpoint
+    from specsim.studies.optimize.files import optimize_files
+    from specsim.studies.optimize.run import simulate_optimum
+    from specsim.studies.optimize.settings import vllm_text
+    from specsim.studies.optimize.tables import finalists_table, worth_table
+    from specsim.studies.optimize.text import optimize_sentences
+
+    lists = {
+        "tensor_parallel": tensor_parallel,
+        "max_num_seqs": max_num_seqs,
+        "token_budget": token_budget,
+        "num_draft_tokens": num_draft_tokens,
+    }
+    loaded = load_scenario(scenario, overrides or ())
+    inputs = with_search(loaded, slo=slo, price=price, policies=policies, trials=trials, lists=lists)
+    if checkpoint is not None:
+        refuse_checkpoint(inputs, checkpoint)
+    folder = out or Path("out") / f"{inputs.scenario.name}-optimize"
+    refuse_existing(folder, force=force, read=inputs.files.values())
+    with simulation_bar(inputs.scenario.name) as progress:
+        found = simulate_optimum(inputs, jobs=jobs, progress=progress)
+    answer, *others = sentences = [*optimize_sentences(inputs, found), *cost_sentences(inputs)]
+    paste = vllm_text(found.best, checkpoint) if found.finalists else ""
+    write_folder(folder, optimize_files(inputs, found, sentences, paste), force=force)
+    warn(extrapolation_sentence([(inputs, found.extrapolation)]))
+    screen = console()
+    screen.print(answer, style="bold", markup=False, soft_wrap=True)
+    for sentence in others:
+        screen.print(sentence, markup=False, soft_wrap=True)
+    if found.finalists:
+        screen.print(finalists_table(found))
+    if found.ranked:
+        screen.print(worth_table(found))
+    if paste:
+        screen.print(paste, markup=False, highlight=False, soft_wrap=True)
+    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
+    if found.interrupted:
+        raise PartialResultError(f"{len(found.trials)} trials and {len(found.finalists)} finalists were finished")

@@ -1,0 +1,240 @@
+"""The largest rate that one arm serves within limits, as a lower bound that a fresh run meets 95 times of 100.
+
+Of each seed, the largest rate of a grid at which its run meets every limit, found by ``search``. All seeds send the
+same requests at every rate and in every arm, so a seed's answer is its own and no noise of the search. The bound is
+the lower limit of a prediction interval, mean − t·s·√(1 + 1/n) of the logarithms over n seeds with t of n − 1 degrees
+of freedom (Hahn and Meeker, "Statistical Intervals", 1991, ch. 4): a fresh run of the same length meets the limits at
+the bound with a probability of 95 %, where a confidence bound of the mean would be missed by half of them.
+
+It stops when the mean is known to within the width asked for, and the bound lies no more than two widths below it. More
+seeds narrow the first alone, so runs become longer where the spread between seeds is far too large; it falls with the
+root of the requests in a run.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.analysis.intervals import (
+    Interval,
+    mean_interval,
+    paired_speedup_interval,
+    t_quantile,
+    unpaired_speedup_interval,
+)
+from specsim.inputs.models.plan import Plan
+from specsim.studies.plan.margins import log_margins, percentiles_of
+from specsim.studies.plan.search import largest_below
+from specsim.studies.plan.trials import Trials
+
+Floats = NDArray[np.float64]
+CONFIDENCE = 0.95
+STEPS_PER_WIDTH = 3  # rates of the grid within the width asked for
+FIRST_SHARE = 1 / 8  # of the saturated rate, where the search begins
+SMALLEST_SHARE = 1e-3  # of the saturated rate, below which nothing is sought
+IN_FLIGHT = 10  # requests of a run for each that is in flight, so that ramp and tail are a small part
+ROUGH = 4  # likewise where the place is only sought roughly
+BELOW = 2  # widths that the bound may lie below the mean
+NEARLY = 1.15  # times too wide, which more seeds can still mend
+MARGIN = 1.1  # longer than it has to be by the first estimate, which may be too low
+
+
+class Capacity(NamedTuple):
+    """What one arm serves.
+
+    Attributes:
+        rates: of each seed, the largest that meets the limits [requests/s]; all 0 where none does.
+        num_requests: of each run.
+        saturated: rate that is served when there is always one waiting [requests/s].
+        binding: place among the limits of the one that the next rate of the grid breaks in most seeds; None where that
+            is what can be served at all.
+    """
+
+    rates: Floats
+    num_requests: int
+    saturated: float
+    binding: int | None
+
+    @property
+    def mean(self) -> float:
+        """The geometric mean over seeds [requests/s]."""
+        return float(np.exp(np.log(self.rates).mean())) if self.rates.all() else 0.0
+
+    @property
+    def bound(self) -> float:
+        """The lower bound [requests/s]."""
+        return lower_bound(self.rates)
+
+    @property
+    def gap(self) -> float:
+        """How far the bound lies below the mean, as a share."""
+        return 1 - self.bound / self.mean if self.mean else 0.0
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % interval of the mean, as a share of it."""
+        if not self.rates.all():
+            return 0.0
+        interval = mean_interval(np.log(self.rates), CONFIDENCE)
+        return interval.high - interval.estimate
+
+    def over(self, width: float) -> float:
+        """How many times too wide it is: the mean's interval, or the bound more than twice as far below."""
+        return max(self.half_width, self.gap / BELOW) / width
+
+
+def lower_bound(rates: Floats) -> float:
+    """The rate at which a fresh run meets the limits in 95 of 100 cases, from those of at least two seeds."""
+    if not rates.all():
+        return 0.0
+    logs, n = np.log(rates), len(rates)
+    if np.ptp(logs) == 0:
+        return float(rates[0])
+    one_sided = t_quantile(2 * CONFIDENCE - 1, n - 1)
+    return float(np.exp(logs.mean() - one_sided * logs.std(ddof=1) * math.sqrt(1 + 1 / n)))
+
+
+def rate_ratio(one: Capacity, other: Capacity, *, paired: bool = True) -> Interval | None:
+    """The rates of one over those of the other, with the 95 % interval of the means; None where either is 0.
+
+    Args:
+        one, other: what is compared.
+        paired: whether equal seeds send the same requests. Where runs are as long, seeds that both have are paired;
+            otherwise the interval is that of independent samples.
+    """
+    if not (one.rates.all() and other.rates.all()):
+        return None
+    if paired and one.num_requests == other.num_requests:
+        both = min(len(one.rates), len(other.rates))
+        return paired_speedup_interval(one.rates[:both], other.rates[:both])
+    return unpaired_speedup_interval(one.rates, other.rates)
+
+
+def capacity(trials: Trials, plan: Plan) -> Capacity:
+    """Measure an arm.
+
+    Runs start short and are doubled until the bound lies within the plan's width, or they have its most requests.
+    """
+    saturated, running = trials.saturated()
+    grid = _Grid(trials, saturated, running, plan.width / STEPS_PER_WIDTH)
+    guess = _rough(grid, plan)
+    if guess is None:
+        return _nothing(plan, plan.min_requests, saturated)
+    number = grid.num_requests(guess, plan.min_requests, IN_FLIGHT)
+    slope: float | None = None
+    while True:
+        most = trials.fixed_number or plan.most_requests
+        number = trials.fixed_number or min(number, most)
+        places: list[int] = []
+        bound_by: list[int | None] = []
+        for seeds in (plan.seeds, 2 * plan.seeds):
+            while len(places) < seeds:
+                runs = _Seed(grid, len(places), number)
+                place, rises = largest_below(runs.excess, guess, grid.least, slope)
+                slope = rises or slope
+                if place is None:
+                    return _nothing(plan, number, saturated)
+                places.append(place)
+                bound_by.append(runs.binding(place + 1))
+                guess = round(sum(places) / len(places))
+            rates = np.array([grid.rate(place) for place in places])
+            found = Capacity(rates, number, saturated, max(bound_by, key=bound_by.count))
+            if found.over(plan.width) <= 1:
+                return found
+            if found.over(plan.width) > NEARLY and number < most:
+                break  # more seeds would not do
+        if number == most:
+            return found
+        number = _longer(number, (MARGIN * found.over(plan.width)) ** 2)
+
+
+def _nothing(plan: Plan, num_requests: int, saturated: float) -> Capacity:
+    return Capacity(np.zeros(plan.seeds), num_requests, saturated, None)
+
+
+class _Grid(NamedTuple):
+    """Rates in equal ratios.
+
+    Attributes:
+        trials: runs at them.
+        saturated: rate beyond which nothing is met [requests/s].
+        running: requests that run then.
+        step: logarithm of the ratio of neighbours.
+    """
+
+    trials: Trials
+    saturated: float
+    running: float
+    step: float
+
+    @property
+    def least(self) -> int:
+        """Where it begins."""
+        return self.place(SMALLEST_SHARE * self.saturated)
+
+    def place(self, rate: float) -> int:
+        """The last place that is not above a rate."""
+        return math.floor(math.log(rate) / self.step)
+
+    def rate(self, place: int) -> float:
+        """The rate at a place [requests/s]."""
+        return math.exp(place * self.step)
+
+    def num_requests(self, place: int, least: int, per_request: float) -> int:
+        """Requests of a run with so many for each in flight, ``least`` or that doubled a few times.
+
+        In flight are at most as many as at saturation, times the share of its rate, since latencies are no longer.
+        """
+        in_flight = self.running * min(1.0, self.rate(place) / self.saturated)
+        return _longer(least, per_request * in_flight / least)
+
+
+class _Seed:
+    """The runs of one seed, of so many requests each."""
+
+    def __init__(self, grid: _Grid, seed: int, num_requests: int) -> None:
+        self._grid, self._seed, self._number = grid, seed, num_requests
+        self._margins: dict[int, Floats] = {}
+
+    def excess(self, place: int) -> float:
+        """The largest log margin of the run at a place; infinite beyond the saturated rate."""
+        rate = self._grid.rate(place)
+        if rate > self._grid.saturated:
+            return math.inf
+        self._margins[place] = self._grid.trials.margins(rate, self._seed, self._number)
+        return float(self._margins[place].max())
+
+    def binding(self, place: int) -> int | None:
+        """The limit that the run at a place exceeds most; None where it is overloaded."""
+        margins = self._margins.get(place)
+        return None if margins is None or np.isinf(margins).all() else int(margins.argmax())
+
+
+def _rough(grid: _Grid, plan: Plan) -> int | None:
+    """A place about right, by factors of two from a low rate on; None where no rate will do."""
+
+    def holds(place: int) -> bool:
+        return _Seed(grid, 0, grid.num_requests(place, plan.min_requests, ROUGH)).excess(place) <= 0
+
+    octave, place = round(math.log(2) / grid.step), grid.place(FIRST_SHARE * grid.saturated)
+    if holds(place):
+        while holds(place + octave):
+            place += octave
+        return place + octave // 2
+    alone = percentiles_of(grid.trials.alone(plan.min_requests), grid.trials.limits, None)
+    if log_margins(alone, grid.trials.limits).max() > 0:
+        return None
+    while place >= grid.least:
+        place -= octave
+        if holds(place):
+            return place + octave // 2
+    return None
+
+
+def _longer(number: int, factor: float) -> int:
+    """At least so many times as many, by doubling."""
+    return number << max(0, math.ceil(math.log2(factor)))

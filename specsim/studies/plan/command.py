@@ -1,0 +1,77 @@
+"""``specsim plan``: from limits to rates, replicas and cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specsim.reporting.options import ForceOption, JobsOption, OutOption, ScenarioArgument, SetOption, SloOption
+
+
+def plan(
+    scenario: ScenarioArgument,
+    overrides: SetOption = None,
+    slo: SloOption = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="To be served: '40 requests/s'. Default: the scenario's load.")
+    ] = None,
+    price: Annotated[float | None, typer.Option(metavar="DOLLARS", help="Of a GPU for an hour.")] = None,
+    policies: Annotated[
+        str | None,
+        typer.Option(metavar="KINDS", help="Policies to compare, by commas: static, goodput, per_request, ..."),
+    ] = None,
+    num_draft_tokens: Annotated[
+        str | None, typer.Option(metavar="LENGTHS", help="Draft lengths to compare, by commas: 1,3,5.")
+    ] = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    jobs: JobsOption = None,
+) -> None:
+    """How many requests per second a replica serves within latency limits, by policy, and how many GPUs that takes.
+
+    The rate is a lower bound that a fresh run meets 95 times of 100. Writes a table, JSON and a figure. Ctrl-C ends it;
+    arms that are finished are written.
+
+    Examples:
+    specsim plan llama3.1-8b-h100-eagle3
+
+    specsim plan llama3.1-8b-h100-eagle3 --slo 'ttft:200 tpot.p90:20' --rate '400 requests/s' --price 2.5
+
+    specsim plan my.yaml --policies static,goodput --num-draft-tokens 1,2,3,5
+    """
+    from specsim.errors import PartialResultError
+    from specsim.inputs.read.plan_options import with_texts
+    from specsim.inputs.read.scenario import load_scenario
+    from specsim.reporting.console import console, simulation_bar, warn
+    from specsim.reporting.extrapolation import extrapolation_sentence
+    from specsim.reporting.inputs import cost_sentences
+    from specsim.reporting.publish import refuse_existing, write_folder
+    from specsim.studies.plan.files import plan_files
+    from specsim.studies.plan.run import simulate_plan
+    from specsim.studies.plan.text import plan_sentences, plan_table
+
+    inputs = with_texts(
+        load_scenario(scenario, overrides or ()),
+        slo=slo,
+        rate=rate,
+        price=price,
+        policies=policies,
+        num_draft_tokens=num_draft_tokens,
+    )
+    folder = out or Path("out") / f"{inputs.scenario.name}-plan"
+    refuse_existing(folder, force=force, read=inputs.files.values())
+    with simulation_bar(inputs.scenario.name) as progress:
+        result = simulate_plan(inputs, jobs=jobs, progress=progress)
+    answer, *others = sentences = [*plan_sentences(inputs, result), *cost_sentences(inputs)]
+    write_folder(folder, plan_files(inputs, result, sentences), force=force)
+    warn(extrapolation_sentence([(inputs, result.extrapolation)]))
+    screen = console()
+    screen.print(answer, style="bold", markup=False, soft_wrap=True)
+    for sentence in others:
+        screen.print(sentence, markup=False, soft_wrap=True)
+    screen.print(plan_table(inputs.scenario, result))
+    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
+    if result.missing:
+        raise PartialResultError(f"{len(result.missing)} of {len(result.missing) + len(result.arms)} arms are missing")

@@ -1,0 +1,215 @@
+"""What a person reads of a plan: the answer, what it must be read with, and a row for each arm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.table import Table
+
+from specsim.inputs.models.plan import Limit, Plan
+from specsim.inputs.models.scenario import Scenario
+from specsim.inputs.models.workload import ClosedLoop, RateProfile, Replay
+from specsim.inputs.read.scenario import Inputs
+from specsim.reporting.intervals import plain
+from specsim.reporting.text import add_rows
+from specsim.reporting.wording import policy_words
+from specsim.studies.plan.arms import with_arm
+from specsim.studies.plan.capacity import STEPS_PER_WIDTH, Capacity
+from specsim.studies.plan.run import ArmResult, PlanResult, Serving
+
+SAID = 0.05  # a smaller part of a step is not named
+
+
+def plan_sentences(inputs: Inputs, result: PlanResult) -> list[str]:
+    """The answer, and what it must be read with."""
+    return [
+        plan_answer(inputs, result),
+        *_demand(inputs.scenario, result),
+        *bound_sentences(inputs.scenario, result.best.capacity),
+        *floor_sentences(inputs.scenario, result),
+        _grid(inputs.scenario),
+        *wide_sentences(inputs.scenario, result),
+        *_missing(inputs.scenario, result),
+    ]
+
+
+def plan_answer(inputs: Inputs, result: PlanResult) -> str:
+    """The answer in a sentence: the best arm, its rate, its gain, and what stops it."""
+    scenario, best = inputs.scenario, result.best
+    capacity, gain = best.capacity, result.gain(best)
+    over = ""
+    if best.arm.policy and gain is not None:
+        over = f" (mean over seeds {gain.estimate:.2f}× [{gain.low:.2f}, {gain.high:.2f}] that without speculation)"
+    return (
+        f"Within {limits_words(result.limits)}, {_replica(inputs, result)} serves {plain(capacity.bound, 3)} "
+        f"requests/s {arm_words(scenario, best)}{over}; {binding_words(result.limits, best)}."
+    )
+
+
+def _replica(inputs: Inputs, result: PlanResult) -> str:
+    what = "the fleet" if inputs.scenario.fleet else "a replica"
+    return f"{what} of {result.num_devices} × {inputs.device.name}"
+
+
+def limits_words(limits: tuple[Limit, ...]) -> str:
+    """``TTFT p99 of 500 ms and TPOT p99 of 25 ms``."""
+    *first, last = map(limit_words, limits)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def limit_words(limit: Limit) -> str:
+    """``TTFT p99 of 500 ms``."""
+    return f"{limit.latency.upper()} p{limit.percentile} of {1e3 * limit.seconds:g} ms"
+
+
+def arm_words(scenario: Scenario, result: ArmResult) -> str:
+    """``with 3 draft tokens``, ``without speculation``."""
+    return f"with {policy_words(with_arm(scenario, result.arm))}" if result.arm.policy else "without speculation"
+
+
+def binding_words(limits: tuple[Limit, ...], result: ArmResult) -> str:
+    """Which limit stops it, and what the server is short of there."""
+    short = result.pressure
+    if short is None:
+        return "no rate meets them"
+    stops = "what can be served at all" if result.capacity.binding is None else _name(limits[result.capacity.binding])
+    return f"{stops} binds, and of the server {short.resource} ({short.utilisation:.0%} used)"
+
+
+def _name(limit: Limit) -> str:
+    return f"{limit.latency.upper()} p{limit.percentile}"
+
+
+def _demand(scenario: Scenario, result: PlanResult) -> Iterator[str]:
+    """What serving the demand takes with the best arm."""
+    serving, demand = result.serving(result.best), result.demand
+    if serving is None or demand is None:
+        if isinstance(scenario.workload.load, ClosedLoop):
+            yield "The scenario's clients wait for each other, so it states no rate to be served; give one with --rate."
+        return
+    peak, alike = int(serving.replicas.max()), len(serving.replicas) == 1
+    what = "fleet" if scenario.fleet else "replica"
+    rates = f"{plain(demand.mean, 3)} requests/s" + ("" if alike else f" (peak {plain(float(demand.rates.max()), 3)})")
+    average = "" if alike else f" at the peak, {plain(serving.mean_replicas, 3)} on average"
+    number = f"{_counted(peak, what)}{average}, {_counted(serving.gpus, 'GPU')}{_without(result, serving)}"
+    costs = (
+        [f"${plain(serving.dollars_per_million, 3)} per million output tokens"] if serving.dollars_per_million else []
+    )
+    if serving.joules_per_token is not None and serving.kilowatts is not None:
+        costs.append(
+            f"{plain(serving.kilowatts, 3)} kW and {plain(serving.joules_per_token, 3)} J per output token at full "
+            "board power"
+        )
+    how = arm_words(scenario, result.best)
+    yield f"For {rates} {how}: {number}{''.join(f', {cost}' for cost in costs)}."
+
+
+def _without(result: PlanResult, serving: Serving) -> str:
+    """How many GPUs the same takes without speculation, where the answer is with it."""
+    other = result.plain and result.serving(result.plain)
+    if not result.best.arm.policy or other is None:
+        return ""
+    same = other.gpus == serving.gpus and other.mean_replicas == serving.mean_replicas
+    return " (as many as without speculation)" if same else f" ({other.gpus:,} without speculation)"
+
+
+def _counted(number: int, what: str) -> str:
+    """``1 replica``, ``2 replicas``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def bound_sentences(scenario: Scenario, capacity: Capacity) -> Iterator[str]:
+    """What kind of number a rate is."""
+    load = scenario.workload.load
+    fresh = "another replay" if isinstance(load, Replay) else f"a fresh run of {capacity.num_requests:,} requests"
+    seeds = len(capacity.rates)
+    if capacity.half_width:
+        yield (
+            f"Rates are lower bounds: {fresh} meets the limits there with a probability of 95 % (from {seeds} seeds, "
+            f"whose mean is {plain(capacity.mean, 3)} requests/s)."
+        )
+    else:
+        yield (
+            f"Rates are lower bounds: all {seeds} seeds meet the limits at the same rate of the grid and none at the "
+            f"next, so how far {fresh} would differ is not known beyond its step."
+        )
+    if isinstance(load, ClosedLoop | RateProfile):
+        yield "Rates are of Poisson arrivals, in place of the scenario's own load."
+    if isinstance(load, Replay):
+        yield "Rates are means over the trace, replayed faster or slower; at its own peak a replica serves more."
+
+
+def floor_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
+    """Why an arm meets the limits at no rate."""
+    for found in result.arms:
+        missed = [floor for floor in found.floors if floor.missed]
+        for floor in missed:
+            parts = ", ".join(f"{part} {share:.0%}" for part, share in floor.parts.items() if share >= SAID)
+            yield (
+                f"{arm_words(scenario, found).capitalize()} even an empty system takes {1e3 * floor.seconds:.4g} ms "
+                f"where {limit_words(floor.limit)} is asked: {parts}."
+            )
+        if found.floors and not missed:
+            yield f"{arm_words(scenario, found).capitalize()} the limits are met in an empty system, but at no rate."
+
+
+def _grid(scenario: Scenario) -> str:
+    """How near rates are told apart."""
+    return f"Rates lie on a grid of {_step(scenario):.2g} %; what is nearer is not told apart."
+
+
+def _step(scenario: Scenario) -> float:
+    return 100 * (scenario.plan or Plan()).width / STEPS_PER_WIDTH
+
+
+def wide_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
+    """Arms whose rate is not known as well as was asked."""
+    plan = scenario.plan or Plan()
+    for found in result.arms:
+        if found.capacity.over(plan.width) > 1:
+            why = "raise plan.most_requests or plan.seeds, or ask for less with plan.width"
+            yield (
+                f"{arm_words(scenario, found).capitalize()} the mean is known to ±{found.capacity.half_width:.1%} "
+                f"only, with runs as long as they may be; {why}."
+            )
+
+
+def _missing(scenario: Scenario, result: PlanResult) -> Iterator[str]:
+    if result.missing:
+        yield f"Interrupted, without {', '.join(arm.name for arm in result.missing)}: of these nothing is known."
+
+
+def plan_table(scenario: Scenario, result: PlanResult) -> Table:
+    """A row for each arm."""
+    demanded = result.demand is not None
+    columns = ["policy", "requests/s", "mean ± 95 %", "gain", "binds", "short of"]
+    columns += ["replicas", "GPUs"] if demanded else []
+    columns += ["$/Mtoken"] if result.price is not None else []
+    columns += ["J/token"] if result.power is not None else []
+    table = Table(*columns)
+    for column in table.columns[1:4] + table.columns[6:]:
+        column.justify = "right"
+    return add_rows(table, (_row(scenario, result, found, demanded) for found in result.arms))
+
+
+def _row(scenario: Scenario, result: PlanResult, found: ArmResult, demanded: bool) -> list[str]:
+    capacity, short, gain = found.capacity, found.pressure, result.gain(found)
+    serving = result.serving(found)
+    name = policy_words(with_arm(scenario, found.arm)) if found.arm.policy else "none"
+    cells = [name, plain(capacity.bound, 3)]
+    if short is None:
+        cells += ["", "", "empty system" if any(floor.missed for floor in found.floors) else "", ""]
+    else:
+        cells += [
+            f"{plain(capacity.mean, 3)} ± {max(100 * capacity.half_width, _step(scenario)):.1f}%",
+            f"{gain.estimate:.2f}×" if gain and found.arm.policy else "",
+            "saturation" if capacity.binding is None else _name(result.limits[capacity.binding]),
+            f"{short.resource} {short.utilisation:.0%}",
+        ]
+    cells += (
+        [] if not demanded else ["", ""] if serving is None else [str(int(serving.replicas.max())), str(serving.gpus)]
+    )
+    dollars, joules = result.dollars_per_million(found), result.joules_per_token(found)
+    cells += [] if result.price is None else ["" if dollars is None else plain(dollars, 3)]
+    cells += [] if result.power is None else ["" if joules is None else plain(joules, 3)]
+    return cells

@@ -1,0 +1,31 @@
+"""``specsim prove``: is the verifier lossless?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def prove(
+    seed: Annotated[int, typer.Option(min=0, help="Decides the random models and every draw.")] = 1,
+    quick: Annotated[bool, typer.Option("--quick", help="A fifth of the sequences.")] = False,
+) -> None:
+    """Prove the verifier lossless: it must pass every test that deliberately wrong ones fail.
+
+    Exit code 1 when a check comes out otherwise than it must.
+
+    Example: specsim prove --quick
+    """
+    from specsim.reporting.console import console, progress_bar
+    from specsim.studies.prove.text import proof_table, verdict
+    from specsim.verification.proof.chain_checks import NUM_CHECKS
+    from specsim.verification.proof.chain_checks import prove as run_checks
+
+    with progress_bar("proving") as progress:
+        checks = run_checks(seed, quick=quick, progress=lambda *_: progress(1 / NUM_CHECKS))
+    screen = console()
+    screen.print(verdict(checks), style="bold", markup=False, soft_wrap=True)
+    screen.print(proof_table(checks))
+    if not all(check.passed for check in checks):
+        raise typer.Exit(1)

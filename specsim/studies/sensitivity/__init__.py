@@ -1,0 +1,1 @@
+"""How far the break-even moves when an input is off."""

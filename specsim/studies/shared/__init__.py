@@ -1,0 +1,1 @@
+"""What several studies share: results as folders, words, figures, and runs over processes."""

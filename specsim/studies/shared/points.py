@@ -1,0 +1,117 @@
+"""The points of a curve and their runs, spread over processes; the results do not depend on how many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specsim.analysis.metrics import reach, summarise
+from specsim.analysis.run_metrics import chosen_requests, user_rate
+from specsim.analysis.steady import steady_window
+from specsim.engine.run import warm_up
+from specsim.forward import Reach
+from specsim.inputs.models.policy import Policy
+from specsim.inputs.models.workload import ClosedLoop
+from specsim.inputs.read.scenario import Inputs
+from specsim.simulation.fleet import simulation_of
+from specsim.studies.shared.executors import Workers, spread
+
+Floats = NDArray[np.float64]
+Progress = Callable[[float], None]
+"""Called with the share of the work done since the last call; the shares add up to 1 at most."""
+
+
+class Point(NamedTuple):
+    """A load and a draft length (0: no speculation)."""
+
+    batch: int
+    num_draft_tokens: int
+
+
+@dataclass(frozen=True)
+class PointRuns:
+    """What the runs of one point yield, each [replications]; entry r of every point shares its requests and luck.
+
+    Attributes:
+        tokens_per_s: output tokens per second over the steady window.
+        tokens_per_s_per_user: rate that a request's user sees after the first token, as ``load_metrics.user_rate``
+            has it; NaN where outputs have one token.
+        running_batch: mean requests in a step, which memory can hold below the batch asked for.
+        acceptance_length: tokens per verify of rounds that the end of the output cannot cut short.
+        ttft_p50, tpot_p50: median latencies [s].
+        step_tokens, step_requests, step_context: most tokens, requests and KV entries read in a step.
+    """
+
+    tokens_per_s: Floats
+    tokens_per_s_per_user: Floats
+    running_batch: Floats
+    acceptance_length: Floats
+    ttft_p50: Floats
+    tpot_p50: Floats
+    step_tokens: Floats
+    step_requests: Floats
+    step_context: Floats
+
+    @property
+    def reach(self) -> Reach:
+        """How far the steps of all replications went."""
+        return Reach(*(int(column.max()) for column in (self.step_tokens, self.step_requests, self.step_context)))
+
+
+def num_requests(inputs: Inputs, batch: int) -> int:
+    """Requests that a run at this batch sends."""
+    curve = inputs.scenario.curve
+    return max(curve.min_requests, curve.requests_per_slot * batch)
+
+
+def work(inputs: Inputs, point: Point) -> float:
+    """Roughly proportional to a point's wall time: its verify rounds, and the steps that hold them."""
+    rounds = num_requests(inputs, point.batch) / (1 + point.num_draft_tokens / 2)
+    return rounds * (0.01 + 1 / point.batch)
+
+
+def run_all(
+    inputs: Inputs, points: Sequence[Point], jobs: int, progress: Progress, policy: Policy | None = None
+) -> Iterator[tuple[Point, PointRuns]]:
+    """Every point with its runs, as they finish; the longest start first, so that processes finish together.
+
+    Args:
+        inputs: the scenario and what it refers to.
+        points: which to run.
+        jobs: processes.
+        progress: told of finished work.
+        policy: decides draft lengths, up to the point's own; by default all are so long.
+    """
+    ordered = sorted(points, key=lambda point: -work(inputs, point))
+    total = sum(work(inputs, point) for point in points)
+    warm_up()  # or each process would compile for itself
+    for i, result in spread(run_point, [(inputs, point, policy) for point in ordered], Workers(jobs=jobs)):
+        progress(work(inputs, ordered[i]) / total)
+        yield ordered[i], result
+
+
+def run_point(inputs: Inputs, point: Point, policy: Policy | None = None) -> PointRuns:
+    """All replications of one point; arguments as of ``run_all``."""
+    simulation, load = simulation_of(inputs), ClosedLoop(kind="closed_loop", concurrency=point.batch)
+    rows = []
+    for replication in range(inputs.scenario.curve.replications):
+        records = simulation.run(
+            load,
+            num_draft_tokens=point.num_draft_tokens,
+            num_requests=num_requests(inputs, point.batch),
+            replication=replication,
+            keep_rounds=False,  # their tally says all that is asked for here
+            policy=policy,
+        )
+        window = steady_window(records.requests)
+        metrics = summarise(records, window)
+        user = user_rate(records.requests, chosen_requests(records.requests, window))
+        length = metrics.acceptance.untouched_acceptance_length if point.num_draft_tokens else 1.0
+        throughput = metrics.steady_output_tokens_per_s
+        latencies = (metrics.ttft.p50, metrics.tpot.p50)
+        rows.append((throughput, user, metrics.mean_running_batch, length, *latencies, *reach(records.steps)))
+    return PointRuns(*np.array(rows).T)

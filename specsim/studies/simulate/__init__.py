@@ -1,0 +1,1 @@
+"""One load in detail."""

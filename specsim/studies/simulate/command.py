@@ -1,0 +1,91 @@
+"""``specsim simulate``: one load in detail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specsim.reporting.options import ForceOption, OutOption, ScenarioArgument, SetOption
+
+
+def simulate(
+    scenario: ScenarioArgument,
+    overrides: SetOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the first run of the policy as a trace for ui.perfetto.dev."),
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="Of the tables: csv or parquet (extra: parquet).")
+    ] = "csv",
+    rounds: Annotated[
+        bool, typer.Option("--rounds", help="Also write a table of rounds: each request's verify in each step.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check each run for what must hold of all; exit code 1 if one does not.")
+    ] = False,
+) -> None:
+    """One load in detail: latencies, throughput and goodput, with the policy of the scenario and without speculation.
+
+    Writes the summary and one table each of requests and steps. A trace shows every step, the batch, the queue and the
+    KV cache, and each request's way through them. Ctrl-C ends the runs; those that are finished are written.
+
+    Examples:
+    specsim simulate llama3.1-8b-h100-eagle3
+
+    specsim simulate my.yaml --set 'workload.load={kind: poisson, rate: 4 requests/s}' --out out/poisson
+
+    specsim simulate my.yaml --check --trace my-trace.json
+
+    specsim simulate my.yaml --format parquet --rounds
+    """
+    from specsim.errors import PartialResultError
+    from specsim.inputs.read.scenario import load_scenario
+    from specsim.reporting.console import console, simulation_bar, warn
+    from specsim.reporting.extrapolation import extrapolation_sentence
+    from specsim.reporting.inputs import cost_sentences
+    from specsim.reporting.publish import refuse_existing, refuse_file, scratch_beside, write_file, write_folder
+    from specsim.reporting.record_tables import table_format
+    from specsim.studies.simulate.files import load_files
+    from specsim.studies.simulate.run import simulate_load
+    from specsim.studies.simulate.single_runs import check_sentence, run_folders, trace_sentence, trace_writer
+    from specsim.studies.simulate.text import load_sentences, load_tables
+
+    tables = table_format(form)
+    inputs = load_scenario(scenario, overrides or ())
+    folder = out or Path("out") / f"{inputs.scenario.name}-simulate"
+    refuse_existing(folder, force=force, read=inputs.files.values())
+    if trace:
+        refuse_file(trace, force=force, option="--trace")
+    with scratch_beside(folder) as scratch:
+        with simulation_bar(inputs.scenario.name) as progress:
+            result = simulate_load(
+                inputs,
+                check=check,
+                progress=progress,
+                folders=run_folders(scratch),
+                keep_rounds=True if rounds else None,
+            )
+        write_folder(folder, load_files(inputs, result, tables, rounds=rounds), force=force)
+        if trace:
+            write_file(trace, trace_writer(inputs.scenario, result), force=force, option="--trace")
+            shown = trace_sentence(trace, inputs.scenario, result)
+    warn(extrapolation_sentence([(inputs, result.extrapolation)]))
+    screen = console()
+    answer, *warnings = [*load_sentences(inputs.scenario, result), *cost_sentences(inputs)]
+    screen.print(answer, style="bold", markup=False, soft_wrap=True)
+    for warning in warnings:
+        screen.print(warning, style="yellow", markup=False, soft_wrap=True)
+    for table in load_tables(inputs.scenario, result):
+        screen.print(table)
+    if check:
+        screen.print(check_sentence(inputs.scenario, result), markup=False, soft_wrap=True)
+    if trace:
+        screen.print(shown, markup=False, soft_wrap=True)
+    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
+    if result.missing:
+        raise PartialResultError(f"{result.missing} of {inputs.scenario.run.replications} replications are missing")

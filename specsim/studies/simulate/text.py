@@ -1,0 +1,215 @@
+"""What a person reads of one load: the answer, what it must be read with, and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from rich.markup import escape
+from rich.table import Table
+
+from specsim.analysis.run_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric
+from specsim.inputs.models.policy import ConfidencePolicy
+from specsim.inputs.models.scenario import Scenario
+from specsim.inputs.models.workload import ClosedLoop
+from specsim.reporting.intervals import plain, with_interval
+from specsim.reporting.traffic import left_out_sentence, load_words, traffic_sentences
+from specsim.reporting.wording import from_to, policy_words
+from specsim.studies.simulate.fleet_text import fleet_sentences
+from specsim.studies.simulate.run import LoadResult
+
+GROWS = 1.3  # times as long per token in the last quarter as in the first; in balance it is 1 but for chance and ramp
+EVENLY = 4.0  # halfway from 1, in balance, to 7: so much a queue that grows evenly from nothing gains by quarters
+KEEPS_UP = 0.8  # share of a run over which requests arrive; what follows is the last ones' own latency, or a queue
+TAILS = ("TTFT", "TPOT", "E2E")
+
+
+def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
+    """The answer, and what it must be read with."""
+    sent = len(result.records[0].requests.arrival)
+    of_traffic = traffic_sentences(scenario.workload, sent, result.in_trace)
+    read_with = [_counted(result), *of_traffic, *left_out_sentence(result.left_out)]
+    notes = [*saturation(scenario, result), *preemptions(scenario, result), *reuse(scenario, result)]
+    told = [*fleet_sentences(scenario, result), *_missing(scenario, result), *notes, *confidence(scenario)]
+    return [load_answer(scenario, result), *told, *read_with, *result.notes]
+
+
+def load_answer(scenario: Scenario, result: LoadResult) -> str:
+    """The answer in a sentence: of a closed loop its throughput, of an open one what its requests wait for."""
+    if isinstance(scenario.workload.load, ClosedLoop):
+        return _throughput_answer(scenario, result)
+    return _latency_answer(scenario, result)
+
+
+def _throughput_answer(scenario: Scenario, result: LoadResult) -> str:
+    k, at = result.num_draft_tokens, load_words(scenario.workload.load)
+    if k == 0:
+        return f"At {at}: {result.interval(0, THROUGHPUT).estimate:,.0f} output tokens/s without speculation."
+    before, after = (result.interval(arm, _metric("TPOT p50")).estimate for arm in (0, k))
+    latency = "" if math.isnan(before) else f" and median TPOT from {before:.1f} to {after:.1f} ms"
+    return f"At {at}, {_change(scenario)} output throughput by {_speedup(result)}{latency}."
+
+
+def _latency_answer(scenario: Scenario, result: LoadResult) -> str:
+    k, at = result.num_draft_tokens, load_words(scenario.workload.load)
+    if k == 0:
+        tails = "; ".join(f"{name} {tail} ms" for name in TAILS if (tail := _tail(result, 0, name)))
+        return f"At {at}: {tails} (p50 / p99) without speculation; {_keeping_up(result)}."
+    changes = "; ".join(
+        f"{name} from {tail} to {_tail(result, k, name)} ms" for name in TAILS if (tail := _tail(result, 0, name))
+    )
+    return (
+        f"At {at}, {_change(scenario)} latencies (p50 / p99): {changes}; {_keeping_up(result)}, output throughput is "
+        f"{_speedup(result)}."
+    )
+
+
+def _tail(result: LoadResult, num_draft_tokens: int, name: str) -> str:
+    """``12.4 / 66.0``; empty where no request has such a latency."""
+    p50, p99 = (result.interval(num_draft_tokens, _metric(f"{name} {part}")).estimate for part in ("p50", "p99"))
+    return "" if math.isnan(p50) else f"{plain(p50, 3)} / {plain(p99, 3)}"
+
+
+def _keeping_up(result: LoadResult) -> str:
+    """Which arms serve what is offered."""
+    if any(math.isnan(growth) for growth in result.growth.values()):
+        return "too few requests to tell whether the server keeps up"
+    behind = [k for k in result.values if not keeps_up(result, k)]
+    if len(behind) == len(result.values):
+        return "the server does not keep up"
+    if not behind:
+        return "the server keeps up"
+    return f"the server keeps up {'with' if behind == [0] else 'without'} speculation alone"
+
+
+def _speedup(result: LoadResult) -> str:
+    speedup = result.speedup()
+    if not math.isfinite(speedup.high):  # one replication
+        return f"{speedup.estimate:.2f}×"
+    return f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}]"
+
+
+def _change(scenario: Scenario) -> str:
+    policy = scenario.speculation.policy
+    one = policy.num_draft_tokens == 1 and policy.kind == "static"
+    return f"{policy_words(scenario)} {'changes' if one else 'change'}"
+
+
+def _metric(start: str) -> Metric:
+    """The metric whose name begins so."""
+    return next(metric for metric in METRICS if metric.name.startswith(f"{start} "))
+
+
+def keeps_up(result: LoadResult, num_draft_tokens: int) -> bool:
+    """Whether an arm serves the rate offered."""
+    return rate_is_met(result.sending_share[num_draft_tokens], result.growth[num_draft_tokens])
+
+
+def rate_is_met(sending_share: float, growth: float) -> bool:
+    """Whether runs with these figures, see ``LoadResult``, serve the rate offered."""
+    return not ((0 < sending_share < KEEPS_UP and growth > GROWS) or growth > EVENLY)
+
+
+def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
+    """A warning for each arm that cannot serve the rate offered: its latencies then grow as long as requests arrive."""
+    if isinstance(scenario.workload.load, ClosedLoop):
+        return []
+    return [
+        f"{_with(scenario, k)} the server does not keep up: serving the requests took {1 / share:.2f} times as long as "
+        f"sending them, and a token of the last quarter {result.growth[k]:.1f} times as long as one of the first. The "
+        "queue, and with it every latency, grows as long as requests arrive."
+        for k, share in result.sending_share.items()
+        if not keeps_up(result, k)
+    ]
+
+
+def _with(scenario: Scenario, num_draft_tokens: int) -> str:
+    return f"With {policy_words(scenario)}" if num_draft_tokens else "Without speculation"
+
+
+def _missing(scenario: Scenario, result: LoadResult) -> Iterator[str]:
+    if result.missing:
+        wanted = scenario.run.replications
+        yield f"Interrupted: {result.missing} of {wanted} replications are missing, and intervals are wider for it."
+
+
+def _counted(result: LoadResult) -> str:
+    """What of the runs the figures are of."""
+    if result.steady_share is None:
+        return "A run is too short to have a steady part, or overloaded: ramp and tail are included."
+    shares = sorted(result.steady_share.values())
+    of = from_to(f"{100 * shares[0]:.0f}", f"{100 * shares[-1]:.0f}")
+    return f"Ramp and tail are left out: the figures are of the {of} % of requests that were sent in between."
+
+
+def preemptions(scenario: Scenario, result: LoadResult) -> list[str]:
+    """A note for each arm in which KV blocks ran out."""
+    notes = []
+    for k, run in result.records.items():
+        lost = int(run.requests.preemptions.sum())
+        if lost:
+            requests = run.requests
+            again = int(run.steps.num_prompt_tokens.sum() - (requests.prompt_tokens - requests.cached_tokens).sum())
+            tokens = f", and {again:,} tokens were computed again" if again > 0 else ""
+            notes.append(f"{_with(scenario, k)} KV blocks ran out: {lost:,} times a request lost its place{tokens}.")
+    return notes
+
+
+def reuse(scenario: Scenario, result: LoadResult) -> list[str]:
+    """How much of the prompts was found in the cache, by arm."""
+    workload = scenario.workload
+    if not scenario.deployment.prefix_caching:
+        alike = workload.shared_prefix or any(part.shared_prefix for part in workload.mixture)
+        return ["Prompts begin alike, but deployment.prefix_caching is off: each is computed whole."] if alike else []
+    shares = [
+        f"{run.requests.cached_tokens.sum() / run.requests.prompt_tokens.sum():.1%} {_with(scenario, k).lower()}"
+        for k, run in result.records.items()
+    ]
+    return [f"Of the prompt tokens, the KV cache held {' and '.join(shares)}."]
+
+
+def confidence(scenario: Scenario) -> list[str]:
+    """What the confidence policy knows here, and what it does not."""
+    if not isinstance(scenario.speculation.policy, ConfidencePolicy):
+        return []
+    return [
+        "The drafter's confidence is the probability in made-up rows and says nothing of whether a token is accepted; "
+        "a real drafter's does, and gains more."
+    ]
+
+
+def load_tables(scenario: Scenario, result: LoadResult) -> list[Table]:
+    """Of all requests, and where there are several classes of those of each."""
+    several = result.classes and len(scenario.workload.mixture) > 1
+    return [load_table(scenario, result), *(class_table(scenario, result, k) for k in result.classes if several)]
+
+
+def load_table(scenario: Scenario, result: LoadResult) -> Table:
+    """Every metric of both arms with its 95 % interval; metrics that no run has are left out."""
+    arms = list(result.values)
+    table = _table("metric", *(policy_words(scenario) if k else "without" for k in arms))
+    for metric in METRICS:
+        cells = [with_interval(result.interval(k, metric)) for k in arms]
+        if any(cells):
+            table.add_row(escape(metric.name), *cells)
+    return table
+
+
+def class_table(scenario: Scenario, result: LoadResult, num_draft_tokens: int) -> Table:
+    """The metrics of each class of requests in one arm, likewise."""
+    numbers = range(len(scenario.workload.mixture))
+    names = [f"class {number} ({plain(100 * scenario.workload.mixture[number].share, 3)} %)" for number in numbers]
+    table = _table("metric", *names)
+    table.title = f"by class, {policy_words(scenario) if num_draft_tokens else 'without speculation'}"
+    for metric in CLASS_METRICS:
+        cells = [with_interval(result.class_interval(num_draft_tokens, number, metric)) for number in numbers]
+        if any(cells):
+            table.add_row(escape(metric.name), *cells)
+    return table
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(first, *others)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    return table

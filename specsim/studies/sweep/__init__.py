@@ -1,0 +1,1 @@
+"""Every combination of values of a scenario's fields."""

@@ -1,0 +1,112 @@
+"""``specsim sweep``: every combination of values of a scenario's fields."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specsim.reporting.options import ForceOption, JobsOption
+
+
+def sweep(
+    grid: Annotated[
+        str, typer.Argument(help="A grid's catalogue name (specsim list grids) or the path of its YAML file.")
+    ],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="One value of the grid's scenario, for all cells; repeat for more. Not of what varies. "
+            "Example: --set workload.num_requests=512",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results. Default: out/<grid name>-sweep")] = None,
+    force: ForceOption = False,
+    jobs: JobsOption = None,
+    backend: Annotated[
+        str, typer.Option(metavar="NAME", help="Of joblib: loky (processes), or ray or dask (extras of that name).")
+    ] = "loky",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a running Ray or Dask cluster, such as ray://host:10001, auto or tcp://host:8786. Default: one is "
+            "started on this machine."
+        ),
+    ] = None,
+    cells: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Where simulated cells are kept. Default: cells/ in --out")
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="Of the tables: csv or parquet (extra: parquet).")
+    ] = "csv",
+    yes: Annotated[bool, typer.Option("--yes", help="Simulate a grid of more than 500 cells.")] = False,
+    skip_invalid: Annotated[
+        bool, typer.Option("--skip-invalid", help="Go on without cells that are no valid scenarios; tables name them.")
+    ] = False,
+) -> None:
+    """Every combination of values of a scenario's fields, with and without speculation, as a table to plot from.
+
+    Simulates each cell as specsim simulate does and keeps it, by what it is made from and by the code: a sweep that was
+    killed goes on where it was, and one that is repeated takes no time. Writes a table of runs, one of means with
+    intervals, and a figure where one or two things vary. Cells that fail are listed, and the exit code is 1.
+
+    Examples:
+    specsim sweep load-by-draft-length
+
+    specsim sweep my-grid.yaml --jobs 8 --format parquet
+
+    specsim sweep my-grid.yaml --backend dask --address tcp://scheduler:8786 --yes
+    """
+    from specsim.errors import Gathered, PartialResultError, Problem
+    from specsim.inputs.read.grid import read_grid
+    from specsim.reporting.console import console, simulation_bar
+    from specsim.reporting.publish import refuse_existing, refuse_unwritable, write_folder
+    from specsim.reporting.record_tables import table_format
+    from specsim.studies.shared.executors import workers
+    from specsim.studies.sweep.files import sweep_files
+    from specsim.studies.sweep.run import sweep as simulate_cells
+    from specsim.studies.sweep.text import kept_sentence, sweep_sentences, sweep_table
+
+    gathered = Gathered()
+    tables, where = gathered.attempt(table_format, form), gathered.attempt(workers, backend, jobs, address)
+    read = gathered.attempt(read_grid, grid)
+    folder = out or Path("out") / (f"{read.grid.name}-sweep" if read else "")
+    kept = Path(cells) if cells else folder / "cells"
+    goes_on = force or (folder / "cells").is_dir()  # a sweep's own tables say nothing that it would not write again
+    if out or read:
+        gathered.attempt(refuse_existing, folder, force=goes_on)
+    if cells:
+        gathered.attempt(refuse_unwritable, kept, "--cells")
+    elif cells is not None:
+        gathered.problems.append(Problem("--cells", "", "''", "is empty; name a folder, or leave it out"))
+    gathered.settle()
+    assert tables, "what is missing is a problem"
+    assert where
+    assert read
+    with simulation_bar(read.grid.name) as progress:
+        result = simulate_cells(
+            read,
+            overrides or (),
+            kept=kept,
+            where=where,
+            yes=yes,
+            skip_invalid=skip_invalid,
+            progress=progress,
+        )
+    write_folder(folder, sweep_files(result, tables), force=goes_on or kept == folder / "cells")
+    screen = console()
+    answer, *others = sweep_sentences(result)
+    screen.print(answer, style="bold", markup=False, soft_wrap=True)
+    for sentence in others:
+        screen.print(sentence, style="yellow", markup=False, soft_wrap=True)
+    screen.print(sweep_table(result))
+    screen.print(kept_sentence(result, kept), markup=False, soft_wrap=True)
+    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
+    if result.stopped:
+        again = "run it again" if (folder / "cells").is_dir() else "run it again with --force"
+        raise PartialResultError(f"{result.missing} of {len(result.cells)} cells are missing; {again} to go on")
+    if result.failed:
+        raise typer.Exit(1)

@@ -1,0 +1,105 @@
+"""A sweep as tidy tables: one of runs, and one with intervals; a cell without a result is a row with its error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from specsim.analysis.intervals import Interval
+from specsim.analysis.run_metrics import METRICS
+from specsim.inputs.read.grid import as_text
+from specsim.reporting.record_tables import Columns
+from specsim.studies.simulate.text import rate_is_met
+from specsim.studies.sweep.cells import Arm, CellResult
+from specsim.studies.sweep.run import Cell, Sweep
+
+Row = dict[str, Any]
+UNKNOWN = math.nan
+SPEEDUPS = {"speedup": CellResult.speedup, "TPOT speedup": CellResult.latency_speedup}
+
+
+def run_columns(sweep: Sweep) -> Columns:
+    """A row for each replication of each arm of each cell: the fields that vary, then every metric."""
+    rows = (row for i, cell in enumerate(sweep.cells) for row in _run_rows(i, cell))
+    names = ("cell", *sweep.grid.grid.paths, "arm", "num_draft_tokens", "replication", *_names(), "error")
+    return _columns(list(rows), names, sweep.grid.grid.paths)
+
+
+def summary_columns(sweep: Sweep) -> Columns:
+    """A row for each arm of each cell: means over replications and the ends of their 95 % intervals."""
+    rows = (row for i, cell in enumerate(sweep.cells) for row in _summary_rows(i, cell))
+    of_metrics = [f"{name}{end}" for name in _names() for end in ("", " low", " high")]
+    speedups = [f"{name}{end}" for name in SPEEDUPS for end in ("", " low", " high")]
+    read_with = ("steady share [%]", "rate is met", "beyond measured ranges", "error")
+    names = ("cell", *sweep.grid.grid.paths, "arm", "num_draft_tokens", "replications", *speedups, *of_metrics)
+    return _columns(list(rows), (*names, *read_with), sweep.grid.grid.paths)
+
+
+def _names() -> list[str]:
+    return [metric.name for metric in METRICS]
+
+
+def _run_rows(number: int, cell: Cell) -> Iterator[Row]:
+    row: Row = {"cell": number, **cell.values}
+    if not isinstance(cell.outcome, CellResult):
+        yield row | {"error": cell.outcome.error}
+        return
+    for k, arm in cell.outcome.arms.items():
+        for replication, values in enumerate(arm.values):
+            counted = {"num_draft_tokens": k, "replication": replication}
+            yield row | {"arm": _arm(k)} | counted | dict(zip(_names(), values, strict=True))
+
+
+def _summary_rows(number: int, cell: Cell) -> Iterator[Row]:
+    row: Row = {"cell": number, **cell.values}
+    if not isinstance(cell.outcome, CellResult):
+        yield row | {"error": cell.outcome.error}
+        return
+    speedups = [(name, of(cell.outcome)) for name, of in SPEEDUPS.items()]
+    for k, arm in cell.outcome.arms.items():
+        found = row | {"arm": _arm(k), "num_draft_tokens": k, "replications": len(arm.values)}
+        for name, speedup in speedups:
+            if k and speedup:
+                found |= _with_ends(name, speedup)
+        yield found | _means(arm) | {"beyond measured ranges": str(cell.outcome.beyond).lower()}
+
+
+def _means(arm: Arm) -> Row:
+    row: Row = {}
+    for metric in METRICS:
+        row |= _with_ends(metric.name, arm.interval(metric))
+    row["rate is met"] = str(rate_is_met(arm.sending_share, arm.growth)).lower() if arm.open_loop else ""
+    row["steady share [%]"] = UNKNOWN if arm.steady_share is None else 100 * arm.steady_share
+    return row
+
+
+def _with_ends(name: str, interval: Interval) -> Row:
+    return {name: interval.estimate, f"{name} low": interval.low, f"{name} high": interval.high}
+
+
+def _arm(num_draft_tokens: int) -> str:
+    return "with" if num_draft_tokens else "without"
+
+
+def _columns(rows: list[Row], names: tuple[str, ...], fields: list[str]) -> Columns:
+    """Numbers where all of a column are, text elsewhere; counts and metrics of failed cells are missing."""
+    texts = ("arm", "error", "rate is met", "beyond measured ranges")
+    return {
+        name: _field([row[name] for row in rows]) if name in fields
+        else np.array([row.get(name, "") for row in rows], dtype=object) if name in texts
+        else _numbers([row.get(name) for row in rows])
+        for name in names
+    }  # fmt: skip
+
+
+def _field(values: list[Any]) -> Any:
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    return np.array(values) if numbers else np.array([as_text(value) for value in values], dtype=object)
+
+
+def _numbers(values: list[Any]) -> Any:
+    """Counts stay whole numbers, unless some are missing."""
+    return np.array(values) if None not in values else np.array(values, np.float64)

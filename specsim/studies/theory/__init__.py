@@ -1,0 +1,1 @@
+"""The closed form on an ideal device."""

@@ -1,0 +1,1 @@
+"""Verification of drafted trees: several candidates at a position."""

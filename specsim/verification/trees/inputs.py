@@ -1,0 +1,178 @@
+"""What `verify_tree` demands of its inputs, and the words in which it says so.
+
+Every check looks at the values that may be read and at no others: padding, and table rows that nothing names, may hold
+anything. Knows nothing of how the values are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import get_args
+
+import numpy as np
+
+from specsim.errors import InputError, Problem, invalid
+from specsim.verification.arrays import Bools, Floats, Int64s, Ints
+from specsim.verification.processing.processors import LazyTable
+from specsim.verification.rows import extremes, listed, row_sum_tolerance
+from specsim.verification.trees.forest import Forest, Siblings, Table
+
+
+def check_siblings(siblings: str) -> None:
+    """Raise InputError unless this names a scheme."""
+    if siblings not in get_args(Siblings):
+        raise invalid("siblings", "", siblings, f"must be one of {', '.join(get_args(Siblings))}")
+
+
+def check_tree(
+    forest: Forest, siblings: Siblings, accept_uniforms: Floats | None, final_uniforms: Floats | None
+) -> None:
+    """Raise InputError listing all that is wrong with the inputs of `verify_tree`: forms first, then values."""
+    _raise_if_any(_forms(forest, siblings, accept_uniforms, final_uniforms))
+    N = forest.token.shape[1]
+    bad = np.flatnonzero((forest.num_nodes < 0) | (forest.num_nodes > N))
+    # Of a row whose count is out of range nothing can be said. Judged as given: a large unsigned one would wrap around.
+    num_nodes = forest.num_nodes.astype(np.int64)
+    num_nodes[bad] = -1
+    live, columns = np.arange(N) < num_nodes[:, None], np.arange(N + 1) <= num_nodes[:, None]
+    _raise_if_any(
+        listed("num_nodes", bad, None, forest.num_nodes[bad], f"must be from 0 to N = {N}"),
+        _parents(forest.parents, live),
+        _indices("token", forest.token, live, forest.p.shape[1]),
+        _indices("p_row", forest.p_row, columns, len(forest.p)),
+        _distributions("p", forest.p, _named(forest.p_row, columns, len(forest.p))),
+        _not_sampled(forest, live) if siblings == "one_hot" else _sampled(forest, live),
+        () if siblings == "with_replacement" else _equal_siblings(forest, live, siblings),
+        _uniforms(accept_uniforms, final_uniforms, live),
+    )
+
+
+def _raise_if_any(*groups: Iterable[Problem]) -> None:
+    problems = [problem for group in groups for problem in group]
+    if problems:
+        raise InputError(problems)
+
+
+def _forms(
+    forest: Forest, siblings: Siblings, accept_uniforms: Floats | None, final_uniforms: Floats | None
+) -> Iterator[Problem]:
+    if forest.token.ndim != 2:
+        yield Problem("token", "shape", str(forest.token.shape), "must be [B, N]: a row per tree, a column per node")
+        return
+    B, N = forest.token.shape
+    p = forest.p.table if isinstance(forest.p, LazyTable) else forest.p
+    V = p.shape[-1] if p.ndim else 0
+    yield from _integers("parents", forest.parents, (B, N))
+    yield from _integers("token", forest.token, (B, N))
+    yield from _integers("num_nodes", forest.num_nodes, (B,))
+    yield from _integers("p_row", forest.p_row, (B, N + 1))
+    yield from _numbers("p", p, (len(p) if p.ndim else 0, max(V, 1)))
+    if forest.q_row is not None:
+        yield from _integers("q_row", forest.q_row, (B, N))
+    if forest.q is not None:
+        yield from _numbers("q", forest.q, (len(forest.q) if forest.q.ndim else 0, max(V, 1)))
+    if siblings != "one_hot" and (forest.q is None or forest.q_row is None):
+        yield Problem("q and q_row", "", "", f"must be given for siblings={siblings!r}; only one_hot does without")
+    if accept_uniforms is not None and final_uniforms is not None:
+        yield from _numbers("accept_uniforms", np.asarray(accept_uniforms), (B, N))
+        yield from _numbers("final_uniforms", np.asarray(final_uniforms), (B,))
+
+
+def _integers(name: str, array: Ints, shape: tuple[int, ...]) -> Iterator[Problem]:
+    yield from _shape(name, array, shape)
+    if array.dtype.kind not in "iu":
+        yield Problem(name, "dtype", str(array.dtype), "must be integers; convert it first")
+
+
+def _numbers(name: str, array: Floats, shape: tuple[int, ...]) -> Iterator[Problem]:
+    yield from _shape(name, array, shape)
+    if array.dtype.kind != "f" or array.dtype.itemsize < 4:
+        yield Problem(name, "dtype", str(array.dtype), "must be float32 or float64; convert and normalise it first")
+
+
+def _shape(name: str, array: Ints | Floats, shape: tuple[int, ...]) -> Iterator[Problem]:
+    if array.shape != shape:
+        yield Problem(name, "shape", str(array.shape), f"must be {shape}, to fit token [B, N] and p [Rp, V]")
+
+
+def _parents(parents: Ints, live: Bools) -> Iterator[Problem]:
+    b, i = np.nonzero(live & ((parents < -1) | (parents >= np.arange(parents.shape[1]))))
+    remedy = "must be -1 for a child of the root, or a node before this one"
+    yield from listed("parents", b, i, parents[b, i], remedy)
+
+
+def _indices(name: str, index: Ints, read: Bools, size: int) -> Iterator[Problem]:
+    b, i = np.nonzero(read & ((index < 0) | (index >= size)))
+    yield from listed(name, b, i, index[b, i], f"must be from 0 to {size - 1}; padding begins at num_nodes[b]")
+
+
+def _named(index: Ints, read: Bools, size: int) -> Int64s:
+    """The table rows that are named, each once, without those out of range."""
+    rows = index[read]
+    return np.unique(rows[(rows >= 0) & (rows < size)]).astype(np.int64)
+
+
+def _distributions(name: str, table: Table, rows: Int64s) -> Iterator[Problem]:
+    """What keeps these rows of a table from being distributions, one problem for each kind; lazy ones see to it."""
+    if isinstance(table, LazyTable):
+        return
+    lowest, total = extremes(table, (rows,))
+    V, tolerance = table.shape[1], row_sum_tolerance(table.dtype, table.shape[1])
+    finite = np.isfinite(total) & np.isfinite(lowest)
+    yield from _in_table(name, rows[~finite], total[~finite], "is the sum of the row, whose numbers must be finite")
+    negative = finite & (lowest < 0)
+    remedy = "is the lowest probability of the row, and must not be negative"
+    yield from _in_table(name, rows[negative], lowest[negative], remedy)
+    off = finite & ~negative & (np.abs(total - 1) > tolerance)
+    remedy = f"is the sum of the row, and must be 1 within {tolerance:.2g} ({V} numbers in {table.dtype}); divide by it"
+    yield from _in_table(name, rows[off], total[off], remedy)
+
+
+def _in_table(name: str, rows: Int64s, values: Floats, remedy: str) -> Iterator[Problem]:
+    if len(rows):
+        others = f" ({len(rows) - 1} more like it)" if len(rows) > 1 else ""
+        yield Problem(name, f"(row={rows[0]})", str(values[0]), remedy + others)
+
+
+def _sampled(forest: Forest, live: Bools) -> Iterator[Problem]:
+    """Rows of q that are named must be distributions, and must give what was drawn from them a probability."""
+    if forest.q is None or forest.q_row is None:
+        return
+    size, V = forest.q.shape
+    yield from _indices("q_row", forest.q_row, live, size)
+    yield from _distributions("q", forest.q, _named(forest.q_row, live, size))
+    inside = (forest.q_row >= 0) & (forest.q_row < size) & (forest.token >= 0) & (forest.token < V)
+    b, i = np.nonzero(live & inside)
+    impossible = forest.q[forest.q_row[b, i], forest.token[b, i]] == 0
+    b, i = b[impossible], i[impossible]
+    remedy = "was drafted although q gives it probability 0; pass the q that the drafts were sampled from"
+    yield from listed("token", b, i, forest.token[b, i], remedy)
+
+
+def _not_sampled(forest: Forest, live: Bools) -> Iterator[Problem]:
+    if forest.q_row is None:
+        return
+    b, i = np.nonzero(live & (forest.q_row != -1))
+    yield from listed("q_row", b, i, forest.q_row[b, i], "must be -1 for siblings='one_hot': nothing was sampled")
+
+
+def _equal_siblings(forest: Forest, live: Bools, siblings: Siblings) -> Iterator[Problem]:
+    """Live nodes that repeat the token of an earlier sibling."""
+    b, i = np.nonzero(live)
+    keys = np.stack([b, forest.parents[b, i].astype(np.int64), forest.token[b, i].astype(np.int64)], axis=1)
+    _, first = np.unique(keys, axis=0, return_index=True)
+    repeated = np.setdiff1d(np.arange(len(b)), first)
+    b, i = b[repeated], i[repeated]
+    remedy = f"repeats the token of an earlier sibling, which siblings={siblings!r} rules out"
+    yield from listed("token", b, i, forest.token[b, i], remedy)
+
+
+def _uniforms(accept_uniforms: Floats | None, final_uniforms: Floats | None, live: Bools) -> Iterator[Problem]:
+    if accept_uniforms is None or final_uniforms is None:
+        return
+    accept_uniforms, final_uniforms = np.asarray(accept_uniforms), np.asarray(final_uniforms)
+    # Written so that NaN counts as outside.
+    b, i = np.nonzero(live & ~((accept_uniforms >= 0) & (accept_uniforms < 1)))
+    yield from listed("accept_uniforms", b, i, accept_uniforms[b, i], "must be in [0, 1)")
+    bad = np.flatnonzero(~((final_uniforms >= 0) & (final_uniforms < 1)))
+    yield from listed("final_uniforms", bad, None, final_uniforms[bad], "must be in [0, 1)")

@@ -1,0 +1,115 @@
+"""The hardware that ships: every number has a source, peaks are dense, and GB is not GiB."""
+
+import pytest
+
+from specsim.errors import InputError
+from specsim.inputs.models.engine import Engine
+from specsim.inputs.models.hardware import Device
+from specsim.inputs.read import catalogue, documents
+from specsim.inputs.read.scenario import read_device, read_engine
+
+DEVICES, ENGINES = catalogue.names("device"), catalogue.names("engine")
+MODELS = {"device": Device, "engine": Engine}
+ALL = [("device", name) for name in DEVICES] + [("engine", name) for name in ENGINES]
+
+# dense BF16 FLOP/s, memory bytes/s and the capacity printed on the box, from the vendors' datasheets
+DATASHEET = {
+    "a100-sxm-40gb": (312e12, 1.555e12, 40),
+    "a100-sxm-80gb": (312e12, 2.039e12, 80),
+    "b200": (2.25e15, 7.7e12, 180),
+    "gh200": (989e12, 4.0e12, 96),
+    "h100-pcie": (756e12, 2.0e12, 80),
+    "h100-sxm": (989e12, 3.35e12, 80),
+    "h200": (989e12, 4.8e12, 141),
+    "l40s": (362e12, 0.864e12, 48),
+    "mi300x": (1307.4e12, 5.3e12, 192),
+}
+
+
+def data(kind, name):
+    return documents.read_mapping(catalogue.find(kind, name, [], where="", path=""))
+
+
+def test_the_catalogue_is_complete():
+    assert set(DEVICES) == set(DATASHEET)
+    assert {"ideal", "vllm", "vllm-0.10", "vllm-0.24", "sglang-0.5", "trtllm-1.x"} <= set(ENGINES)
+    assert all(read_device(name) for name in DEVICES)
+    assert all(read_engine(name) for name in ENGINES)
+
+
+@pytest.mark.parametrize("name", DATASHEET)
+def test_datasheet_figures(name):
+    device, (bf16, bandwidth, gigabytes) = read_device(name), DATASHEET[name]
+    assert (device.peak.bf16, device.memory.bandwidth) == (bf16, bandwidth)
+    # what is sold as 80 GB lies between 80e9 and 80 GiB plus a few percent, less what error correction takes
+    assert 0.95 * gigabytes * 1e9 < device.memory.capacity <= 1.005 * gigabytes * 2**30
+
+
+@pytest.mark.parametrize("name", DATASHEET)
+def test_eight_bit_peaks_are_twice_the_dense_ones(name):
+    peak = read_device(name).peak
+    for eight_bit in (peak.fp8, peak.int8):
+        assert eight_bit is None or eight_bit == pytest.approx(2 * peak.bf16, rel=0.02)
+
+
+def test_gigabytes_and_gibibytes_are_told_apart():
+    sizes = {}
+    for unit in ("GB", "GiB"):
+        profile = data("device", "h100-sxm")
+        profile["memory"]["capacity"] = f"80 {unit}"
+        sizes[unit] = Device.model_validate(profile).memory.capacity
+    assert sizes == {"GB": 80e9, "GiB": 80 * 2**30}
+
+
+@pytest.mark.parametrize(("kind", "name"), ALL)
+def test_no_number_goes_without_a_source(kind, name):
+    complete = data(kind, name)
+    for key in complete["sources"]:
+        without = complete | {"sources": {k: v for k, v in complete["sources"].items() if k != key}}
+        covered = any(key.startswith(f"{other}.") for other in without["sources"])
+        if covered:
+            continue
+        with pytest.raises(ValueError, match=f"no number without a source.*{key}"):
+            MODELS[kind].model_validate(without)
+
+
+@pytest.mark.parametrize(("kind", "name"), ALL)
+def test_a_source_of_nothing_is_refused(kind, name):
+    complete = data(kind, name)
+    stray = {"kind": "assumed", "reference": "a number that is not there"}
+    with pytest.raises(ValueError, match=r"'sources' names fields that do not exist: linear\.speed"):
+        MODELS[kind].model_validate(complete | {"sources": complete["sources"] | {"linear.speed": stray}})
+
+
+def test_a_source_needs_a_kind_and_a_reference():
+    profile = data("engine", "ideal")
+    profile["sources"]["max_num_seqs"] = {"kind": "guess", "reference": "me"}
+    with pytest.raises(ValueError, match="2 validation errors"):
+        Engine.model_validate(profile)
+
+
+def test_all_reduce_figures_come_in_pairs():
+    profile = data("device", "h100-sxm")
+    del profile["allreduce"]["sharpness"][4]
+    with pytest.raises(ValueError, match="same numbers of devices"):
+        Device.model_validate(profile)
+
+
+@pytest.mark.parametrize("value", [True, "0.8", 0, 1.6])
+def test_efficiencies_are_positive_numbers(value):
+    profile = data("device", "h100-sxm")
+    profile["linear"]["compute_efficiency"] = value
+    with pytest.raises(ValueError, match="compute_efficiency"):
+        Device.model_validate(profile)
+
+
+def test_a_device_of_another_name_is_an_error():
+    with pytest.raises(InputError, match="did you mean 'h100-pcie' or 'h100-sxm'"):
+        read_device("h100")
+
+
+def test_figures_of_a_precision_need_its_peak():
+    figures = data("device", "a100-sxm-80gb")
+    figures["linear_by_precision"]["fp8"] = figures["linear_by_precision"]["int8"]
+    with pytest.raises(ValueError, match=r"linear_by_precision\.fp8 needs peak\.fp8"):
+        Device.model_validate(figures)

@@ -1,0 +1,115 @@
+"""A result folder is written whole or not at all, and never over an earlier one unasked."""
+
+import os
+
+import pandas as pd
+import pytest
+
+from specsim.errors import InputError
+from specsim.reporting.publish import (
+    bytes_writer,
+    refuse_existing,
+    table_writer,
+    text_writer,
+    write_file,
+    write_folder,
+)
+
+FILES = {"a.txt": text_writer("new"), "b.bin": bytes_writer(b"new")}
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def broken(error):
+    def write(path):
+        path.write_text("half of it")
+        raise error
+
+    return write
+
+
+def test_a_new_folder_with_its_parents(tmp_path):
+    write_folder(tmp_path / "deep" / "down", FILES, force=False)
+    assert names(tmp_path / "deep" / "down") == ["a.txt", "b.bin"]
+    assert names(tmp_path) == ["deep"]
+    assert names(tmp_path / "deep") == ["down"]
+
+
+def test_an_empty_folder_may_be_used(tmp_path):
+    write_folder(tmp_path, FILES, force=False)
+    assert names(tmp_path) == ["a.txt", "b.bin"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a bug"), KeyboardInterrupt(), OSError(28, "No space left on device")])
+@pytest.mark.parametrize("place", ["new", "new/deeper", "."])
+def test_a_failure_leaves_nothing_behind(tmp_path, error, place):
+    with pytest.raises(InputError if isinstance(error, OSError) else type(error)):
+        write_folder(tmp_path / place, FILES | {"c.txt": broken(error)}, force=False)
+    assert names(tmp_path) == []
+
+
+def test_a_failure_leaves_an_earlier_result_as_it_was(tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    with pytest.raises(RuntimeError):
+        write_folder(tmp_path, FILES | {"c.txt": broken(RuntimeError())}, force=True)
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_a_full_disk_is_named(tmp_path):
+    with pytest.raises(InputError, match="No space left on device"):
+        write_folder(tmp_path / "new", {"c.txt": broken(OSError(28, "No space left on device"))}, force=False)
+
+
+def test_force_replaces_its_own_files_and_leaves_others_alone(tmp_path):
+    for name in ("a.txt", "notes.txt", "steps-3.csv", "steps-mine.csv"):
+        (tmp_path / name).write_text("old")
+    with pytest.raises(InputError, match="--force"):
+        write_folder(tmp_path, FILES, force=False)
+    write_folder(tmp_path, FILES, force=True)
+    assert names(tmp_path) == ["a.txt", "b.bin", "notes.txt", "steps-mine.csv"]
+    assert (tmp_path / "a.txt").read_text() == "new"
+    assert (tmp_path / "notes.txt").read_text() == "old"
+
+
+def test_a_file_is_not_a_folder(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("old")
+    with pytest.raises(InputError, match="is a file; name a folder"):
+        refuse_existing(file, force=True)
+    with pytest.raises(InputError, match="cannot be made"):
+        refuse_existing(file / "below", force=True)
+
+
+def test_a_parent_that_cannot_be_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(InputError, match="cannot be made, since"):
+        refuse_existing(tmp_path / "new", force=False)
+    with pytest.raises(InputError, match="cannot be made, since"):
+        refuse_existing(tmp_path, force=True)
+
+
+def test_one_file(tmp_path):
+    file = tmp_path / "table.csv"
+    write_file(file, text_writer("new"), force=False)
+    with pytest.raises(InputError, match="--force"):
+        write_file(file, text_writer("newer"), force=False)
+    with pytest.raises(RuntimeError):
+        write_file(file, broken(RuntimeError()), force=True)
+    assert file.read_text() == "new"
+    write_file(file, text_writer("newer"), force=True)
+    assert file.read_text() == "newer"
+    assert names(tmp_path) == ["table.csv"]
+
+
+@pytest.mark.parametrize("place", ["no/such/folder.csv", "."])
+def test_one_file_where_it_cannot_be(tmp_path, place):
+    with pytest.raises(InputError, match="cannot be written"):
+        write_file(tmp_path / place, text_writer("new"), force=True)
+
+
+def test_tables_keep_ten_digits(tmp_path):
+    table_writer(pd.DataFrame({"x": [1 / 3], "n": [12]}))(tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "x,n\n0.3333333333,12\n"

@@ -1,0 +1,157 @@
+"""Calibration finds what made the data, says what it cannot know, and shipped profiles are what it gives."""
+
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from specsim.forward import Reach
+from specsim.inputs.measured.serving_tables import read_measurements
+from specsim.inputs.measured.steps import read_steps
+from specsim.inputs.models.engine import Engine
+from specsim.inputs.read import catalogue
+from specsim.inputs.read.scenario import load_scenario
+from specsim.studies.accuracy.calibrate.observations import serving_observations, step_observations
+from specsim.studies.accuracy.calibrate.parameters import PARAMETERS, candidates, own_value, with_values
+from specsim.studies.accuracy.calibrate.run import NOISE, Observation, calibrate
+from specsim.studies.accuracy.calibrate.text import profile_text
+from specsim.studies.accuracy.calibrate.usable import chosen_rows
+
+TRUTH = {
+    "kernels.linear.bandwidth_efficiency": 0.78,
+    "kernels.attention.bandwidth_efficiency": 0.7,
+    "host_time_per_verified_row": 18e-6,
+    "host_time_per_draft_pass": 0.5e-3,
+}
+
+
+def table(name):
+    return catalogue.KINDS["steps"][0] / f"{name}.csv"
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """All steps of a published table, as observations."""
+    rows = [located._replace(row=located.row.model_copy(update={"split": "calibration"}))
+            for located in read_steps(table("a100-llama-3.1-8b-median-itl"))]  # fmt: skip
+    return list(step_observations(rows, None, "vllm"))
+
+
+@pytest.fixture(scope="module")
+def made_up(seen):
+    """The same steps, as long as an engine of our own would take, with noise."""
+    engine, rng = with_values(seen[0].inputs.engine, TRUTH), np.random.default_rng(3)
+    return [
+        Observation(
+            s.observation.name, s.observation.predict(engine) * np.exp(NOISE * rng.normal()), s.observation.predict
+        )
+        for s in seen
+    ]
+
+
+@pytest.fixture(scope="module")
+def found(seen, made_up):
+    inputs = seen[0].inputs
+    return calibrate(inputs.engine, inputs.device, made_up)
+
+
+def test_what_made_the_data_is_found_within_four_standard_errors(found):
+    fitted = {p.path: p for p in found.parameters}
+    for path, true in TRUTH.items():
+        assert fitted[path].identified, path
+        # the priors pull a little: they are part of the estimate, and so is their spread of its error
+        assert abs(np.log(fitted[path].value / true)) < 4 * fitted[path].error, path
+
+
+def test_errors_shrink_to_the_noise(found):
+    # the root mean square of the misfit is below the noise's by the parameters fitted; four of its own standard errors
+    n = len(found.errors)
+    assert np.sqrt(np.mean(found.errors**2)) < NOISE * (1 + 4 / np.sqrt(2 * n))
+    assert np.abs(found.prior_errors).max() > 0.1
+
+
+def test_what_the_data_do_not_touch_keeps_its_prior(found, seen):
+    kept = {p.path: p for p in found.parameters if not p.identified}
+    assert {"graphs.eager_time_per_layer", "graphs.piecewise_time_per_layer"} <= set(kept)
+    engine, device = seen[0].inputs.engine, seen[0].inputs.device
+    for parameter in PARAMETERS:
+        if parameter.path in kept:
+            assert kept[parameter.path].value == own_value(parameter, engine, device)
+            assert own_value(parameter, found.engine, device) == own_value(parameter, engine, device)
+
+
+def test_the_profile_reads_back_as_it_was_fitted(found):
+    text = profile_text(
+        found,
+        name="x",
+        device="a100-sxm-80gb",
+        data=[Path("t.csv")],
+        num_points=24,
+        reached=Reach(384, 64, 54_000),
+        today=date(2026, 1, 2),
+    )
+    read = Engine.model_validate(yaml.safe_load(text))
+    assert read.device == "a100-sxm-80gb"
+    assert read.measured_range.model_dump() == {"step_tokens": 384, "requests": 64, "context_tokens": 54_000}
+    assert read.model_copy(
+        update={"name": "", "device": None, "sources": {}, "measured_range": None}
+    ) == found.engine.model_copy(update={"name": "", "device": None, "sources": {}})
+    assert all("24 figures of t.csv" in read.sources[p.path].reference for p in found.parameters if p.identified)
+
+
+def test_what_would_end_beyond_its_limit_stays_there(seen):
+    """A factor of 0.6 is none that a profile can have; the profile written has to read back."""
+    inputs = seen[0].inputs
+    faster = with_values(inputs.engine, {"verify_attention_factor": 0.6})
+    made_up = [Observation(o.name, o.predict(faster), o.predict) for o in (s.observation for s in seen)]
+    found = calibrate(inputs.engine, inputs.device, made_up)
+    (factor,) = (p for p in found.parameters if p.path == "verify_attention_factor")
+    assert (factor.value, factor.identified, factor.at_limit) == (1.0, False, True)
+    written = {"name": "x", "device": "a100-sxm-80gb", "data": [Path("t.csv")], "num_points": 24}
+    text = profile_text(found, **written, reached=Reach(384, 64, 54_000), today=date(2026, 1, 2))
+    read = Engine.model_validate(yaml.safe_load(text))
+    assert read.verify_attention_factor == 1.0
+    assert "beyond this limit" in read.sources["verify_attention_factor"].reference
+
+
+def test_kinds_of_drafters_have_their_own_draft_pass_where_there_are_several():
+    paths = [p.path for p in candidates({"eagle", "eagle3"})]
+    assert paths[-2:] == ["host_time_per_draft_pass_of.eagle", "host_time_per_draft_pass_of.eagle3"]
+    assert "host_time_per_draft_pass" not in paths
+    assert candidates({"eagle"}) is PARAMETERS
+
+
+@pytest.mark.parametrize(
+    ("profile", "steps"),
+    [
+        ("vllm-0.24-a100-sxm-80gb", "a100-llama-3.1-8b-median-itl"),
+        ("vllm-2026-01-h100-sxm", "h100-llama-3.1-8b-batch-by-k"),
+        ("vllm-0.28-h100-sxm", "h100-qwen3-1.7b-forward"),
+    ],
+)
+def test_shipped_profiles_are_what_calibration_gives(profile, steps):
+    """Nobody has turned their numbers: they are those of the fit to the points marked calibration."""
+    assert_shipped_as_fitted(profile, list(step_observations(read_steps(table(steps)), None, "vllm")), PARAMETERS)
+
+
+@pytest.mark.slow
+def test_a_profile_fitted_to_serving_runs_is_what_calibration_gives():
+    file = catalogue.find("measurements", "published", [], where="", path="")
+    rows = chosen_rows(read_measurements(file), ["S15-eagle", "S15-eagle3"], None, str(file))
+    seen = list(serving_observations(rows, None, "vllm-0.10"))
+    assert_shipped_as_fitted("vllm-2025-07-h100-sxm", seen, candidates({"eagle", "eagle3"}))
+
+
+def assert_shipped_as_fitted(profile, seen, parameters):
+    inputs = seen[0].inputs
+    result = calibrate(inputs.engine, inputs.device, [s.observation for s in seen], parameters)
+    shipped = load_scenario(
+        "llama3.1-8b-h100-eagle3",
+        [f"deployment.engine={profile}", f"deployment.device={inputs.scenario.deployment.device}"],
+    ).engine
+    for p in result.parameters:
+        value = own_value(next(q for q in parameters if q.path == p.path), shipped, inputs.device)
+        # to a unit in the third digit, in which two machines' fits may differ
+        assert value == (None if p.value is None else pytest.approx(p.value, rel=0.011)), p.path
