@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
+pytest_plugins = ("support.engine",)
+
 
 class Outcome(NamedTuple):
     """What a command leaves on the terminal."""

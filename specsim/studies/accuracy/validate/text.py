@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from specsim.inputs.measured.measurements import MERITS
 from specsim.studies.accuracy.validate.bounds import FAR
