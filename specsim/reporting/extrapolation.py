@@ -14,8 +14,8 @@ MB = 1e6
 Found = tuple[Inputs, Extrapolation | None]
 
 
-def extrapolation_sentence(found: Iterable[Found]) -> str | None:
-    """What was extrapolated in runs under one or more deployments, each device and profile once; None: nothing."""
+def extrapolation_sentence(found: Iterable[Found]) -> str:
+    """What was extrapolated in runs under one or more deployments, each device and profile once; empty for nothing."""
     devices: dict[str, tuple[Device, list[BeyondDevice]]] = {}
     engines: dict[str, tuple[Engine, list[Reach]]] = {}
     for inputs, beyond in found:
@@ -25,7 +25,7 @@ def extrapolation_sentence(found: Iterable[Found]) -> str | None:
             engines.setdefault(inputs.engine.name, (inputs.engine, []))[1].append(beyond.engine)
     sentences = [_of_device(*one) for one in devices.values()]
     sentences += [_of_engine(engine, farthest(reached)) for engine, reached in engines.values()]
-    return " ".join(sentences) or None
+    return " ".join(sentences)
 
 
 def _of_device(device: Device, found: Sequence[BeyondDevice]) -> str:

@@ -15,6 +15,7 @@ from specsim.inputs.models.speculation import NgramLookup
 from specsim.inputs.read import catalogue
 from specsim.inputs.read.scenario import Inputs, keys_of, references
 from specsim.provenance import provenance
+from specsim.reporting.folders import Writer, text_writer
 from specsim.simulation.replica import Simulation
 from specsim.verification.core import reason_for_numpy
 
@@ -32,6 +33,14 @@ def resolved_scenario(inputs: Inputs) -> str:
             place[last] = str(file)
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
     return text
+
+
+def input_files(inputs: Inputs, warning: str = "") -> dict[str, Writer]:
+    """The resolved scenario and the provenance, as every result has them: file name → what writes it."""
+    return {
+        "scenario.yaml": text_writer(resolved_scenario(inputs)),
+        "provenance.json": text_writer(provenance_json(inputs, warning or None)),
+    }
 
 
 def provenance_json(inputs: Inputs, warning: str | None = None) -> str:

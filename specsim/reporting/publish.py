@@ -1,196 +1,130 @@
-"""Writes a result folder whole or not at all, and never over an earlier one unasked."""
+"""The one ending of every command: an answer is written whole into its folder, printed, and warned of."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
+from specsim.errors import PartialResultError
+from specsim.reporting.columns import AnyTable
+from specsim.reporting.console import console, progress_bar, simulation_bar, warn
+from specsim.reporting.folders import (
+    MANIFEST,
+    Writer,
+    bytes_writer,
+    manifest,
+    refuse_existing,
+    table_writer,
+    text_writer,
+    write_folder,
+)
+from specsim.reporting.text import as_text
 
-from specsim.errors import InputError, Problem
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.table import Table as RichTable
 
-Writer = Callable[[Path], None]
-
-# every name that a result's file can have; an earlier result must not be read as part of a later one
-RESULTS = (
-    "accuracy.csv", "accuracy.md", "accuracy.png", "accuracy_steps.csv", "answer.txt", "closed_form.csv", "compare.csv",
-    "cost.csv", "cost.png", "cost.svg", "curve.csv", "curve.png", "curve.svg", "engine.yaml", "fixed_lengths.csv",
-    "grid.yaml", "memory.csv", "operators.csv", "operators.md", "operators.png", "optimize.csv", "optimize.json",
-    "optimize.png", "optimize.svg", "pareto.png", "pareto.svg", "plan.csv", "plan.json",
-    "plan.png", "plan.svg", "plans.csv", "provenance.json", "replicas.csv",
-    "requests-[0-9]*.csv", "requests-[0-9]*.parquet", "rounds-[0-9]*.csv", "rounds-[0-9]*.parquet", "scenario.yaml",
-    "scenario-*.yaml", "schedule.csv", "sensitivity.csv", "sensitivity.png", "sensitivity.svg", "sglang.txt",
-    "tensorrt-llm.yaml", "vllm.txt", "breakeven.csv", "map.csv", "map.png", "map.svg",
-    "runs.csv", "runs.parquet", "steps-[0-9]*.csv", "steps-[0-9]*.parquet", "summary.csv", "summary.json",
-    "summary.parquet", "sweep.png", "sweep.svg",
-)  # fmt: skip
+ANSWER = "answer.txt"
+Progress = Callable[[float], None]
+"""Called with the share of the work done since the last call; the shares add up to 1 at most."""
 
 
-def refuse_existing(folder: Path, *, force: bool, read: Iterable[Path] = ()) -> None:
-    """Say before any work is done that a folder would have to be overwritten.
+@dataclass(frozen=True)
+class Answer:
+    """What a study found.
+
+    Attributes:
+        sentences: the answer, and what it must be read with.
+        tables: for the terminal, for files, or for both.
+        figures: file name without its ending → the figure, written as PNG and SVG.
+        files: file name → what writes it, for what is no table or figure.
+        dictionary: of tables among ``files``, file name → what each column is.
+        appendix: text that is printed below the tables, such as settings to paste.
+        warning: printed on standard error; empty for none.
+        partial: what an interruption left out; empty for a whole answer.
+    """
+
+    sentences: Sequence[str]
+    tables: Sequence[AnyTable] = ()
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    files: Mapping[str, Writer] = field(default_factory=dict)
+    dictionary: Mapping[str, list[dict[str, str]]] = field(default_factory=dict)
+    appendix: str = ""
+    warning: str = ""
+    partial: str = ""
+
+
+def publish(
+    study: Callable[[Progress], Answer],
+    *,
+    title: str,
+    out: Path | None = None,
+    force: bool = False,
+    read: Iterable[Path] = (),
+    simulates: bool = True,
+) -> None:
+    """Refuse a folder that cannot be written, answer under a progress bar, write the folder whole, print, warn.
 
     Args:
-        folder: where results are to go.
-        force: whether those of an earlier run may be replaced.
-        read: files that the results are made from.
+        study: answers, and tells the shares of its work as it goes.
+        title: of the progress bar.
+        out: folder of the results; None to print alone.
+        force: whether an earlier result there may be replaced.
+        read: files that the answer is made from, which must not lie in the folder.
+        simulates: whether the simulator is loaded, and compiled the first time, before the bar starts.
 
     Raises:
-        InputError: when it exists, is not empty and ``force`` is not given, or cannot be written; and where one of the
-            files read lies there under a name that results have.
+        InputError: when the folder cannot be written, holds something, or holds a file that is read.
+        PartialResultError: after what there is was written and printed, when the study was interrupted.
     """
-    refuse_unwritable(folder)
-    if folder.is_dir() and any(folder.iterdir()) and not force:
-        remedy = "exists already; add --force to overwrite its results, or name another folder with --out"
-        raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
-    place = folder.resolve()
-    lost = {file.name: None for file in read if file.resolve().parent == place and _is_result(file)}
-    if lost:
-        remedy = f"holds {', '.join(lost)}, which is read and would be replaced; name another folder with --out"
-        raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
+    if out:
+        refuse_existing(out, force=force, read=read)
+    with (simulation_bar if simulates else progress_bar)(title) as progress:
+        answer = study(progress)
+    if out:
+        write_folder(out, answer_files(answer), force=force)
+    show(answer, out)
+    if answer.partial:
+        raise PartialResultError(answer.partial)
 
 
-def refuse_unwritable(folder: Path, option: str = "--out") -> None:
-    """Say before any work is done that nothing could be written into a folder, which need not exist.
-
-    Raises:
-        InputError: when it is a file, or cannot be made or written; ``option`` is what named it.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise InputError([Problem(option, "", repr(str(folder)), "is a file; name a folder")])
-    nearest = _nearest(folder)
-    if not (nearest.is_dir() and os.access(nearest, os.R_OK | os.W_OK | os.X_OK) and _takes_files(nearest)):
-        remedy = f"cannot be made, since {str(nearest)!r} cannot be written; name another folder with {option}"
-        raise InputError([Problem(option, "", repr(str(folder)), remedy)])
-
-
-def _takes_files(folder: Path) -> bool:
-    """By trying: where permissions allow it, file systems such as /proc still do not."""
-    try:
-        os.rmdir(tempfile.mkdtemp(prefix=".specsim-", dir=folder))
-    except OSError:
-        return False
-    return True
+def show(answer: Answer, out: Path | None = None) -> None:
+    """Print an answer: its first sentence in bold, the others, tables, appendix, and where it was written."""
+    warn(answer.warning)
+    screen = console()
+    first, *others = answer.sentences
+    screen.print(first, style="bold", markup=False, soft_wrap=True)
+    for sentence in others:
+        screen.print(sentence, markup=False, soft_wrap=True)
+    tables = _shown(answer)
+    if tables:
+        screen.print()
+    for table in tables:
+        screen.print(table)
+    if answer.appendix:
+        screen.print(answer.appendix, markup=False, highlight=False, soft_wrap=True)
+    if out:
+        screen.print(f"written to {out}/", markup=False, soft_wrap=True)
 
 
-def _is_result(file: Path) -> bool:
-    return any(file.match(pattern) for pattern in RESULTS)
+def answer_files(answer: Answer) -> dict[str, Writer]:
+    """File name → what writes it: the answer as printed, tables, figures, other files, and the manifest of all."""
+    from specsim.reporting.style import png_bytes, svg_bytes
+
+    text = as_text(answer.sentences, *_shown(answer)) + (f"{answer.appendix}\n" if answer.appendix else "")
+    files: dict[str, Writer] = {ANSWER: text_writer(text), **answer.files}
+    dictionary = dict(answer.dictionary)
+    for table in answer.tables:
+        if table.file:
+            files[table.file] = table_writer(table.frame())
+            dictionary[table.file] = table.dictionary()
+    for name, figure in answer.figures.items():
+        files[f"{name}.png"] = bytes_writer(png_bytes(figure))
+        files[f"{name}.svg"] = bytes_writer(svg_bytes(figure))
+    return files | {MANIFEST: text_writer(manifest([*files, MANIFEST], dictionary))}
 
 
-def _nearest(folder: Path) -> Path:
-    """The folder, or the closest one above it that exists."""
-    return next(place for place in (folder, *folder.absolute().parents) if os.path.exists(place))
-
-
-def write_folder(folder: Path, writers: Mapping[str, Writer], *, force: bool) -> None:
-    """Write every file elsewhere first, then move them in; other files in the folder are left alone.
-
-    Args:
-        folder: made if it does not exist.
-        writers: file name → what writes it to a path.
-        force: whether the files of an earlier result may be replaced; those not written anew are removed.
-
-    Raises:
-        InputError: as ``refuse_existing`` does, or when the files cannot be written.
-    """
-    refuse_existing(folder, force=force)
-    # on the folder's own file system, which moving needs, and inside what was found to be writable
-    with scratch_beside(folder) as scratch:
-        for name, write in writers.items():
-            write(scratch / name)
-        folder.mkdir(parents=True, exist_ok=True)
-        for old in {old for pattern in RESULTS for old in folder.glob(pattern)}:
-            old.unlink()
-        for name in writers:
-            os.replace(scratch / name, folder / name)
-
-
-@contextmanager
-def scratch_beside(folder: Path) -> Iterator[Path]:
-    """A folder for what a run writes while it goes on, on the file system of the results; it is removed at the end.
-
-    Raises:
-        InputError: when it cannot be made, or is full.
-    """
-    try:
-        scratch = Path(tempfile.mkdtemp(prefix=".specsim-", dir=_nearest(folder)))
-        try:
-            yield scratch
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-    except OSError as error:
-        remedy = f"cannot be written ({error.strerror or error}); name another folder with --out"
-        raise InputError([Problem("--out", "", repr(str(folder)), remedy)]) from error
-
-
-def refuse_file(path: Path, *, force: bool, option: str = "--out") -> None:
-    """Say before any work is done that a file could not be written.
-
-    Args:
-        path: of the file.
-        force: whether it may be replaced.
-        option: what named it.
-
-    Raises:
-        InputError: when it is a folder, exists and ``force`` is not given, or its folder cannot be written to.
-    """
-    remedy = ""
-    if path.is_dir():
-        remedy = "is a folder; name a file"
-    elif path.exists() and not force:
-        remedy = "exists already; add --force to replace it, or name another file"
-    elif not (path.parent.is_dir() and os.access(path.parent, os.W_OK | os.X_OK)):
-        remedy = "cannot be written; name a file in a folder that exists and can be written to"
-    if remedy:
-        raise InputError([Problem(option, "", repr(str(path)), remedy)])
-
-
-def write_file(path: Path, write: Writer, *, force: bool, option: str = "--out") -> None:
-    """Write one file whole or not at all; arguments as of ``refuse_file``, and what writes it.
-
-    Raises:
-        InputError: when it exists and ``force`` is not given, or cannot be written.
-    """
-    if path.exists() and not force:
-        remedy = "exists already; add --force to replace it, or name another file"
-        raise InputError([Problem(option, "", repr(str(path)), remedy)])
-    scratch = path.parent / f".{path.name}-unfinished"
-    try:
-        write(scratch)
-        os.replace(scratch, path)
-    except OSError as error:
-        remedy = f"cannot be written ({error.strerror or error}); name a file in a folder that exists"
-        raise InputError([Problem(option, "", repr(str(path)), remedy)]) from error
-    finally:
-        with suppress(OSError):
-            scratch.unlink()
-
-
-def text_writer(text: str) -> Writer:
-    """Writes a text as UTF-8."""
-
-    def write(path: Path) -> None:
-        path.write_text(text, encoding="utf-8")
-
-    return write
-
-
-def bytes_writer(content: bytes) -> Writer:
-    """Writes bytes as they are."""
-
-    def write(path: Path) -> None:
-        path.write_bytes(content)
-
-    return write
-
-
-def table_writer(frame: pd.DataFrame) -> Writer:
-    """Writes a table as CSV, with ten significant digits."""
-
-    def write(path: Path) -> None:
-        frame.to_csv(path, index=False, float_format="%.10g")
-
-    return write
+def _shown(answer: Answer) -> list[RichTable]:
+    return [shown for table in answer.tables if (shown := table.shown()) is not None]

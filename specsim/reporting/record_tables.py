@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from specsim.errors import invalid
-from specsim.reporting.publish import Writer
+from specsim.reporting.folders import Writer
 
 Format = Literal["csv", "parquet"]
 Columns = Mapping[str, NDArray[Any]]

@@ -42,6 +42,11 @@ STYLE: dict[Any, Any] = {  # Any: matplotlib's stubs spell out every key
 }
 
 
+def no_math(text: str) -> str:
+    """Text in which dollars are dollars; matplotlib sets what stands between two of them as a formula."""
+    return text.replace("$", r"\$")
+
+
 def new_figure(width: int = 1200, height: int = 900) -> Figure:
     """An empty figure of the given size [pixels]; build it within ``mpl.rc_context(STYLE)``."""
     figure = Figure(figsize=(width / DOTS_PER_INCH, height / DOTS_PER_INCH), dpi=DOTS_PER_INCH, facecolor="white")

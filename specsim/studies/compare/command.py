@@ -73,7 +73,7 @@ def compare(
     from specsim.errors import PartialResultError
     from specsim.inputs.read.compared import Asked, compared_inputs
     from specsim.reporting.console import console, simulation_bar, warn
-    from specsim.reporting.publish import refuse_existing, write_folder
+    from specsim.reporting.folders import refuse_existing, write_folder
     from specsim.studies.compare.files import beyond, comparison_files, comparison_tables
     from specsim.studies.compare.frontier import cells_of
     from specsim.studies.compare.ranking import ranking

@@ -11,9 +11,9 @@ from rich.table import Table
 
 from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.extrapolation import extrapolation_sentence
+from specsim.reporting.folders import Writer, bytes_writer, table_writer, text_writer
 from specsim.reporting.inputs import provenance_of, resolved_scenario
-from specsim.reporting.publish import Writer, bytes_writer, table_writer, text_writer
-from specsim.reporting.style import png_bytes, svg_bytes
+from specsim.reporting.style import no_math, png_bytes, svg_bytes
 from specsim.reporting.text import as_text
 from specsim.studies.compare.figure import ParetoLine, pareto_figure
 from specsim.studies.compare.frontier import Cell
@@ -21,7 +21,6 @@ from specsim.studies.compare.ranking import Ranking
 from specsim.studies.compare.run import Comparison
 from specsim.studies.compare.tables import cells_frame, frontier_table, offers_table, plans_frame
 from specsim.studies.compare.text import arm_name, frontier, frontier_sentence, traffic_words
-from specsim.studies.curve.files import plain
 
 TITLE_WIDTH = 105
 """Letters of a title in one line."""
@@ -84,14 +83,14 @@ def _figure(comparison: Comparison, cells: Sequence[Cell]) -> dict[str, Writer]:
         list(_lines(comparison, cells)),
         [(float(cell.per_user.mean()), float(cell.per_gpu.mean())) for cell in best],
         title=_title(cells),
-        subtitle=plain("; ".join(traffic)),
+        subtitle=no_math("; ".join(traffic)),
     )
     return {"pareto.png": bytes_writer(png_bytes(figure)), "pareto.svg": bytes_writer(svg_bytes(figure))}
 
 
 def _title(cells: Sequence[Cell]) -> list[str]:
     """As much of the frontier as two lines hold."""
-    fitting = (textwrap.wrap(plain(frontier_sentence(cells, most)), TITLE_WIDTH) for most in range(4, 0, -1))
+    fitting = (textwrap.wrap(no_math(frontier_sentence(cells, most)), TITLE_WIDTH) for most in range(4, 0, -1))
     return next((lines for lines in fitting if len(lines) <= 2), ["Frontier of tokens/s/user and tokens/s/GPU"])
 
 

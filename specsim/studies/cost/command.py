@@ -44,7 +44,7 @@ def cost(
     from specsim.inputs.read.scenario import load_scenario
     from specsim.reporting.console import console, warn
     from specsim.reporting.extrapolation import extrapolation_sentence
-    from specsim.reporting.publish import refuse_existing, write_folder
+    from specsim.reporting.folders import refuse_existing, write_folder
     from specsim.studies.cost.files import cost_files
     from specsim.studies.cost.run import step_costs
     from specsim.studies.cost.text import (

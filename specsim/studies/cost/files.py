@@ -8,16 +8,16 @@ import pandas as pd
 
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import PARTS
+from specsim.reporting.deployment import subtitle
 from specsim.reporting.extrapolation import extrapolation_sentence
+from specsim.reporting.folders import Writer, bytes_writer, table_writer, text_writer
 from specsim.reporting.inputs import provenance_json, resolved_scenario
-from specsim.reporting.publish import Writer, bytes_writer, table_writer, text_writer
-from specsim.reporting.style import png_bytes, svg_bytes
+from specsim.reporting.style import no_math, png_bytes, svg_bytes
 from specsim.reporting.text import as_text
 from specsim.reporting.wording import drafts
 from specsim.studies.cost.figure import cost_figure
 from specsim.studies.cost.run import RESOURCES, CostReport
 from specsim.studies.cost.text import WAITS_FOR, headline_step, limit_table, memory_table, time_table
-from specsim.studies.curve.files import plain, subtitle
 
 
 def cost_files(inputs: Inputs, report: CostReport, sentences: Sequence[str]) -> Mapping[str, Writer]:
@@ -29,7 +29,7 @@ def cost_files(inputs: Inputs, report: CostReport, sentences: Sequence[str]) -> 
         sentences: the answer, as printed.
     """
     steps = steps_frame(report)
-    figure = cost_figure(steps, title=_title(inputs, report), subtitle=plain(_what(inputs, report)))
+    figure = cost_figure(steps, title=_title(inputs, report), subtitle=no_math(_what(inputs, report)))
     tables = [table(inputs.scenario, report) for table in (time_table, limit_table, memory_table)]
     return {
         "cost.csv": table_writer(steps),

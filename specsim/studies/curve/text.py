@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from rich.table import Table
+from rich.text import Text
 
 from specsim.analysis.crossings import Crossings
 from specsim.inputs.models.scenario import Scenario
+from specsim.reporting.columns import Table, shown, verdict_colour
 from specsim.reporting.fleet import fleet_words
 from specsim.reporting.wording import drafts, from_to, pays_throughout
 from specsim.studies.curve.run import CurveResult
 
 
-def answer(scenario: Scenario, result: CurveResult) -> list[str]:
+def curve_sentences(scenario: Scenario, result: CurveResult) -> list[str]:
     """The sentences the user came for, the most important first."""
     repeats = scenario.curve.replications
     below = f"Below: output tokens/s, and speedup at equal concurrency ± 95 % interval ({repeats} paired runs)."
@@ -178,23 +180,22 @@ def _waiting(scenario: Scenario, result: CurveResult, most: float) -> str:
     return f"At batch {first} not all requests run at once with every draft length, {why}: {found}; the rest wait."
 
 
-def table(scenario: Scenario, result: CurveResult) -> Table:
+def curve_table(scenario: Scenario, result: CurveResult) -> Table[int]:
     """Batch by draft length: output tokens/s without and with speculation, speedup ± its 95 % interval."""
-    grid = Table()
-    grid.add_column("batch", justify="right")
-    grid.add_column("without", justify="right")
-    for k in scenario.compared_draft_lengths:
-        grid.add_column(drafts(scenario, k), justify="right")
-    rows = {(row.batch, row.num_draft_tokens): row for row in result.points.itertuples()}
-    for batch in scenario.curve.batches:
-        if (batch, 0) not in rows:  # interrupted
-            continue
-        drafted = [_cell(rows[batch, k]) if (batch, k) in rows else "" for k in scenario.compared_draft_lengths]
-        grid.add_row(str(batch), f"{rows[batch, 0].tokens_per_s:,.0f}", *drafted)
-    return grid
+    points: dict[Any, Any] = {(row.batch, row.num_draft_tokens): row for row in result.points.itertuples()}
+    return Table(
+        rows=[batch for batch in scenario.curve.batches if (batch, 0) in points],  # an interrupted curve lacks some
+        columns=[
+            shown("batch", str),
+            shown("without", lambda batch: f"{points[batch, 0].tokens_per_s:,.0f}"),
+            *(shown(drafts(scenario, k), partial(_cell, points, k)) for k in scenario.compared_draft_lengths),
+        ],
+    )
 
 
-def _cell(row: Any) -> str:
+def _cell(points: Mapping[Any, Any], k: int, batch: int) -> str | Text:
+    row = points.get((batch, k))
+    if row is None:
+        return ""
     half = (row.speedup_high - row.speedup_low) / 2
-    colour = "green" if row.speedup_low > 1 else "red" if row.speedup_high < 1 else "yellow"
-    return f"{row.tokens_per_s:,.0f} [{colour}]{row.speedup:.2f}±{half:.2f}[/]"
+    return Text.assemble(f"{row.tokens_per_s:,.0f} ", (f"{row.speedup:.2f}±{half:.2f}", verdict_colour(row)))

@@ -36,8 +36,8 @@ def decide(
     from specsim.inputs.read.scenario import load_scenario
     from specsim.reporting.console import console, simulation_bar, warn
     from specsim.reporting.extrapolation import extrapolation_sentence
+    from specsim.reporting.folders import refuse_existing, write_folder
     from specsim.reporting.inputs import cost_sentences
-    from specsim.reporting.publish import refuse_existing, write_folder
     from specsim.studies.decide.files import decision_files
     from specsim.studies.decide.run import simulate_decision
     from specsim.studies.decide.text import (

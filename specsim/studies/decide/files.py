@@ -10,8 +10,8 @@ from specsim.analysis.intervals import Interval
 from specsim.inputs.read.scenario import Inputs
 from specsim.interop.engines_config import Setting
 from specsim.reporting.extrapolation import extrapolation_sentence
+from specsim.reporting.folders import Writer, table_writer, text_writer
 from specsim.reporting.inputs import provenance_json, resolved_scenario
-from specsim.reporting.publish import Writer, table_writer, text_writer
 from specsim.reporting.text import as_text
 from specsim.studies.decide.run import Decision
 from specsim.studies.decide.text import fixed_table, schedule_table

@@ -22,7 +22,7 @@ def quantiles(
 
     Example: specsim quantiles trace.csv --out my-lengths.csv --note "our chat traffic, May"
     """
-    from specsim.reporting.publish import write_file
+    from specsim.reporting.folders import write_file
     from specsim.workload.quantiles import build_table, write_table
     from specsim.workload.traces import read_trace
 

@@ -47,8 +47,8 @@ def map_speedups(
     from specsim.inputs.read.scenario import load_scenario
     from specsim.reporting.console import console, simulation_bar, warn
     from specsim.reporting.extrapolation import extrapolation_sentence
+    from specsim.reporting.folders import refuse_existing, write_folder
     from specsim.reporting.inputs import cost_sentences
-    from specsim.reporting.publish import refuse_existing, write_folder
     from specsim.studies.map.files import map_files
     from specsim.studies.map.run import simulate_map
     from specsim.studies.map.tables import map_tables

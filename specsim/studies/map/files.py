@@ -11,13 +11,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from specsim.inputs.read.scenario import Inputs
+from specsim.reporting.deployment import deployment_words
 from specsim.reporting.extrapolation import extrapolation_sentence
+from specsim.reporting.folders import Writer, bytes_writer, table_writer, text_writer
 from specsim.reporting.inputs import provenance_json, resolved_scenario
-from specsim.reporting.publish import Writer, bytes_writer, table_writer, text_writer
-from specsim.reporting.style import png_bytes, svg_bytes
+from specsim.reporting.style import no_math, png_bytes, svg_bytes
 from specsim.reporting.text import as_text
 from specsim.reporting.wording import drafts
-from specsim.studies.curve.files import deployment_words, plain
 from specsim.studies.curve.text import drafted
 from specsim.studies.map.figure import BreakEven, map_figure
 from specsim.studies.map.run import MapResult
@@ -75,8 +75,8 @@ def figure_of(inputs: Inputs, result: MapResult) -> Figure:
     return map_figure(
         _grid(result),
         found,
-        title=plain(headline(scenario, result)),
-        subtitle=plain(deployment_words(inputs)),
+        title=no_math(headline(scenario, result)),
+        subtitle=no_math(deployment_words(inputs)),
         speedup_name=f"speedup with {drafts(scenario, k)} (output tokens/s, equal batch)",
         best_name=f"best number of {drafted(scenario)}",
     )

@@ -61,8 +61,8 @@ def optimize(
     from specsim.inputs.read.scenario import load_scenario
     from specsim.reporting.console import console, simulation_bar, warn
     from specsim.reporting.extrapolation import extrapolation_sentence
+    from specsim.reporting.folders import refuse_existing, write_folder
     from specsim.reporting.inputs import cost_sentences
-    from specsim.reporting.publish import refuse_existing, write_folder
     from specsim.studies.decide.text import refuse_checkpoint
     from specsim.studies.optimize.files import optimize_files
     from specsim.studies.optimize.run import simulate_optimum

@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 
 from specsim.inputs.read.scenario import Inputs
+from specsim.reporting.deployment import subtitle
 from specsim.reporting.extrapolation import extrapolation_sentence
+from specsim.reporting.folders import Writer, bytes_writer, table_writer, text_writer
 from specsim.reporting.inputs import provenance_json
-from specsim.reporting.publish import Writer, bytes_writer, table_writer, text_writer
-from specsim.reporting.style import png_bytes, svg_bytes
+from specsim.reporting.style import no_math, png_bytes, svg_bytes
 from specsim.reporting.text import as_text
-from specsim.studies.curve.files import plain, subtitle
 from specsim.studies.optimize.figure import OptimizePoint, optimize_figure
 from specsim.studies.optimize.optimum import Finalist, Optimum
 from specsim.studies.optimize.settings import ENGINE_FILE, engine_text, scenario_text
@@ -167,10 +167,10 @@ def _figures(inputs: Inputs, found: Optimum) -> dict[str, Writer]:
     figure = optimize_figure(
         points,
         panels,
-        title=plain(title),
-        subtitle=plain(subtitle(inputs)),
+        title=no_math(title),
+        subtitle=no_math(subtitle(inputs)),
         legend=f"within {limits_words(found.limits)}; dots are {kind}, a dash the cheapest of a value, the diamond the "
         "answer",
-        up=plain(f"{'GPU-seconds' if found.price is None else '$'} per million output tokens"),
+        up=no_math(f"{'GPU-seconds' if found.price is None else '$'} per million output tokens"),
     )
     return {"optimize.png": bytes_writer(png_bytes(figure)), "optimize.svg": bytes_writer(svg_bytes(figure))}

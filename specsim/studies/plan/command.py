@@ -46,8 +46,8 @@ def plan(
     from specsim.inputs.read.scenario import load_scenario
     from specsim.reporting.console import console, simulation_bar, warn
     from specsim.reporting.extrapolation import extrapolation_sentence
+    from specsim.reporting.folders import refuse_existing, write_folder
     from specsim.reporting.inputs import cost_sentences
-    from specsim.reporting.publish import refuse_existing, write_folder
     from specsim.studies.plan.files import plan_files
     from specsim.studies.plan.run import simulate_plan
     from specsim.studies.plan.text import plan_sentences, plan_table

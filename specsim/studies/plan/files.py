@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 
 from specsim.inputs.read.scenario import Inputs
+from specsim.reporting.deployment import subtitle
 from specsim.reporting.extrapolation import extrapolation_sentence
+from specsim.reporting.folders import Writer, bytes_writer, table_writer, text_writer
 from specsim.reporting.inputs import provenance_json, resolved_scenario
-from specsim.reporting.publish import Writer, bytes_writer, table_writer, text_writer
-from specsim.reporting.style import png_bytes, svg_bytes
+from specsim.reporting.style import no_math, png_bytes, svg_bytes
 from specsim.reporting.text import as_text
 from specsim.reporting.wording import policy_words
-from specsim.studies.curve.files import plain, subtitle
 from specsim.studies.plan.arms import with_arm
 from specsim.studies.plan.figure import PlanBar, plan_figure
 from specsim.studies.plan.run import ArmResult, PlanResult
@@ -37,7 +37,7 @@ def plan_files(inputs: Inputs, result: PlanResult, sentences: Sequence[str]) -> 
     figure = plan_figure(
         [_bar(inputs, result, found) for found in result.arms],
         title="Requests/s of a replica within " + limits_words(result.limits),
-        subtitle=plain(subtitle(inputs)),
+        subtitle=no_math(subtitle(inputs)),
         replicas=_series(result),
     )
     return {

@@ -35,8 +35,8 @@ def sensitivity(
     from specsim.inputs.read.scenario import load_scenario
     from specsim.reporting.console import console, simulation_bar, warn
     from specsim.reporting.extrapolation import extrapolation_sentence
+    from specsim.reporting.folders import refuse_existing, write_folder
     from specsim.reporting.inputs import cost_sentences
-    from specsim.reporting.publish import refuse_existing, write_folder
     from specsim.studies.sensitivity.files import sensitivity_files
     from specsim.studies.sensitivity.run import check_change, simulate_sensitivity
     from specsim.studies.sensitivity.text import sensitivity_sentences, sensitivity_table

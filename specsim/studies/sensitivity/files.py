@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 
 from specsim.inputs.read.scenario import Inputs
+from specsim.reporting.deployment import subtitle
 from specsim.reporting.extrapolation import extrapolation_sentence
+from specsim.reporting.folders import Writer, bytes_writer, table_writer, text_writer
 from specsim.reporting.inputs import provenance_json, resolved_scenario
-from specsim.reporting.publish import Writer, bytes_writer, table_writer, text_writer
-from specsim.reporting.style import png_bytes, svg_bytes
+from specsim.reporting.style import no_math, png_bytes, svg_bytes
 from specsim.reporting.text import as_text
 from specsim.reporting.wording import drafts
-from specsim.studies.curve.files import plain, subtitle
 from specsim.studies.sensitivity.figure import End, TornadoBar, tornado_figure
 from specsim.studies.sensitivity.shifts import Outcome, SensitivityResult
 from specsim.studies.sensitivity.text import ending, percent, sensitivity_table
@@ -35,7 +35,7 @@ def sensitivity_files(inputs: Inputs, result: SensitivityResult, sentences: Sequ
         change=result.change,
         axis="break-even batch" if result.has_break_even else f"speedup at batch {result.batches[-1]}",
         title=_title(inputs, result),
-        subtitle=plain(subtitle(inputs)),
+        subtitle=no_math(subtitle(inputs)),
     )
     return {
         "sensitivity.csv": table_writer(sensitivity_frame(result)),

@@ -47,8 +47,8 @@ def simulate(
     from specsim.inputs.read.scenario import load_scenario
     from specsim.reporting.console import console, simulation_bar, warn
     from specsim.reporting.extrapolation import extrapolation_sentence
+    from specsim.reporting.folders import refuse_existing, refuse_file, scratch_beside, write_file, write_folder
     from specsim.reporting.inputs import cost_sentences
-    from specsim.reporting.publish import refuse_existing, refuse_file, scratch_beside, write_file, write_folder
     from specsim.reporting.record_tables import table_format
     from specsim.studies.simulate.files import load_files
     from specsim.studies.simulate.run import simulate_load

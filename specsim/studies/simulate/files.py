@@ -16,8 +16,8 @@ from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import PARTS, USES, RequestRecords, RoundRecords, StepRecords
 from specsim.reporting.extrapolation import extrapolation_sentence
+from specsim.reporting.folders import Writer, text_writer
 from specsim.reporting.inputs import provenance_json, resolved_scenario
-from specsim.reporting.publish import Writer, text_writer
 from specsim.reporting.record_tables import Columns, Format, columns_writer
 from specsim.reporting.text import as_text
 from specsim.studies.simulate.fleet_text import fleet_summary

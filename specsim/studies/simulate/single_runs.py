@@ -8,7 +8,7 @@ from pathlib import Path
 
 from specsim.inputs.models.scenario import Scenario
 from specsim.interop.perfetto import MOST_EVENTS, covers, write_trace
-from specsim.reporting.publish import Writer
+from specsim.reporting.folders import Writer
 from specsim.reporting.wording import policy_words
 from specsim.studies.simulate.run import Folders, LoadResult
 

@@ -63,7 +63,7 @@ def sweep(
     from specsim.errors import Gathered, PartialResultError, Problem
     from specsim.inputs.read.grid import read_grid
     from specsim.reporting.console import console, simulation_bar
-    from specsim.reporting.publish import refuse_existing, refuse_unwritable, write_folder
+    from specsim.reporting.folders import refuse_existing, refuse_unwritable, write_folder
     from specsim.reporting.record_tables import table_format
     from specsim.studies.shared.executors import workers
     from specsim.studies.sweep.files import sweep_files

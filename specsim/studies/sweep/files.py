@@ -12,7 +12,7 @@ import pandas as pd
 from specsim.inputs.read.grid import Grid
 from specsim.inputs.read.grid import as_text as value_text
 from specsim.provenance import code_version, provenance
-from specsim.reporting.publish import Writer, bytes_writer, table_writer, text_writer
+from specsim.reporting.folders import Writer, bytes_writer, table_writer, text_writer
 from specsim.reporting.record_tables import Columns, Format, columns_writer
 from specsim.reporting.style import png_bytes, svg_bytes
 from specsim.reporting.text import as_text

@@ -5,10 +5,10 @@ import pytest
 
 from specsim.forward import Pass
 from specsim.inputs.read.scenario import load_scenario
+from specsim.reporting.deployment import subtitle
 from specsim.reporting.inputs import provenance_json
 from specsim.simulation.expected import decode_step, tokens_per_verify
 from specsim.simulation.replica import Simulation
-from specsim.studies.curve.files import subtitle
 from specsim.studies.curve.run import simulate_curve
 from specsim.studies.shared.points import Point, run_point
 

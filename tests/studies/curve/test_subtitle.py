@@ -3,7 +3,7 @@
 import pytest
 
 from specsim.inputs.read.scenario import load_scenario
-from specsim.studies.curve.files import subtitle
+from specsim.reporting.deployment import subtitle
 
 DEMO = "llama3.1-8b-h100-eagle3"
 

@@ -5,13 +5,13 @@ import pytest
 
 from specsim.inputs.models.scenario import Curve
 from specsim.studies.curve.run import CurveResult
-from specsim.studies.curve.text import answer, featured_draft_length, limits, table
+from specsim.studies.curve.text import curve_sentences, curve_table, featured_draft_length, limits
 
 
 @pytest.fixture
 def said(curve, scenario):
     def first(speedups, batches=(1, 4, 16, 64, 256), **options):
-        return answer(scenario(batches=batches), curve(speedups, batches=batches, **options))[0]
+        return curve_sentences(scenario(batches=batches), curve(speedups, batches=batches, **options))[0]
 
     return first
 
@@ -75,12 +75,12 @@ def test_verifying_that_is_never_free(said):
 
 
 def test_best_draft_length_by_batch(curve, scenario):
-    sentences = answer(scenario(), curve([2, 2, 1.8, 1.4, 0.8]))
+    sentences = curve_sentences(scenario(), curve([2, 2, 1.8, 1.4, 0.8]))
     assert "Best number of draft tokens by batch: 3 from 1 to 64; none at 256." in sentences
 
 
 def test_requests_that_wait(curve, scenario):
-    sentences = answer(scenario(), curve([2] * 5, running=[1, 4, 16, 50, 51]))
+    sentences = curve_sentences(scenario(), curve([2] * 5, running=[1, 4, 16, 50, 51]))
     assert any(
         sentence.startswith("About 51 such requests run at once")
         and sentence.endswith("from batch 64 on the rest wait.")
@@ -99,11 +99,11 @@ def test_requests_that_wait_with_some_draft_lengths_alone(scenario):
 
 
 def test_nothing_waits(curve, scenario):
-    assert not any("wait" in sentence for sentence in answer(scenario(), curve([2] * 5)))
+    assert not any("wait" in sentence for sentence in curve_sentences(scenario(), curve([2] * 5)))
 
 
 def test_what_the_inputs_leave_open_is_said(curve, scenario):
-    assert "The drafter is short." in answer(scenario(), curve([2] * 5, notes=("The drafter is short.",)))
+    assert "The drafter is short." in curve_sentences(scenario(), curve([2] * 5, notes=("The drafter is short.",)))
 
 
 def test_the_answer_is_about_the_policy(curve, scenario):
@@ -114,13 +114,13 @@ def test_where_the_policy_is_none_it_says_so_and_answers_about_the_best(curve, s
     off = scenario("speculation.policy.num_draft_tokens=0")
     assert featured_draft_length(off, curve([2] * 5)) == 3
     expected = "Speculation is off in this scenario; if it were on: With 3 draft tokens speculation pays"
-    assert answer(off, curve([2] * 5))[0].startswith(expected)
+    assert curve_sentences(off, curve([2] * 5))[0].startswith(expected)
 
 
 def test_the_table_has_a_row_a_batch(curve, scenario):
-    grid = table(scenario(), curve([2, 2, 1.8, 1.4, 0.8]))
+    grid = curve_table(scenario(), curve([2, 2, 1.8, 1.4, 0.8])).shown()
     assert [column.header for column in grid.columns] == ["batch", "without", "3 draft tokens"]
     cells = [list(column.cells) for column in grid.columns]
     assert cells[0] == ["1", "4", "16", "64", "256"]
-    assert cells[2][0] == "200 [green]2.00±0.01[/]"
-    assert cells[2][4].startswith("80 [red]0.80±")
+    assert cells[2][0].markup == "200 [green]2.00±0.01[/green]"
+    assert cells[2][4].markup.startswith("80 [red]0.80±")

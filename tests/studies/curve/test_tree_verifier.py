@@ -8,9 +8,9 @@ from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import load_scenario
 from specsim.simulation.expected import decode_step, free_verify_batch, tokens_per_verify
 from specsim.simulation.replica import Simulation
-from specsim.studies.curve.files import curve_files
+from specsim.studies.curve.answer import curve_answer
 from specsim.studies.curve.run import simulate_curve
-from specsim.studies.curve.text import answer, table
+from specsim.studies.curve.text import curve_sentences, curve_table
 from specsim.studies.shared.points import Point, run_point
 
 BRANCHING = "[3, [2, 1, 0], 2]"
@@ -87,10 +87,10 @@ def test_a_curve_compares_levels_and_says_so():
     scenario = inputs("without_replacement", "curve={batches: [1, 64], replications: 2, min_requests: 4}")
     result = simulate_curve(scenario, jobs=1)
     assert scenario.scenario.compared_draft_lengths == (1, 2, 3)
-    sentences = answer(scenario.scenario, result)
+    sentences = curve_sentences(scenario.scenario, result)
     assert sentences[0].startswith("With 3 levels (12 nodes) of the tree speculation ")
     assert sentences[1].startswith("Best number of levels of the tree by batch: ")
     assert any("what its siblings add follows from made-up distributions" in sentence for sentence in sentences)
-    headers = [column.header for column in table(scenario.scenario, result).columns]
+    headers = [column.header for column in curve_table(scenario.scenario, result).shown().columns]
     assert headers == ["batch", "without", "1 level (3 nodes)", "2 levels (6 nodes)", "3 levels (12 nodes)"]
-    assert "curve.png" in curve_files(scenario, result, sentences)
+    assert "curve" in curve_answer(scenario, result).figures

@@ -53,7 +53,7 @@ def calibrate(
     from specsim.inputs.read import catalogue
     from specsim.inputs.read.scenario import read_engine
     from specsim.reporting.console import console, progress_bar, simulation_bar
-    from specsim.reporting.publish import refuse_file, text_writer, write_file
+    from specsim.reporting.folders import refuse_file, text_writer, write_file
     from specsim.studies.accuracy.calibrate.observations import Seen, serving_observations, step_observations
     from specsim.studies.accuracy.calibrate.parameters import candidates
     from specsim.studies.accuracy.calibrate.run import calibrate as fit

@@ -12,7 +12,7 @@ from rich.table import Table
 
 import specsim
 from specsim.inputs.measured.operator_tables import PACKAGE
-from specsim.reporting.publish import Writer, bytes_writer, table_writer, text_writer
+from specsim.reporting.folders import Writer, bytes_writer, table_writer, text_writer
 from specsim.reporting.style import png_bytes
 from specsim.studies.accuracy.operators.figure import operators_figure
 from specsim.studies.accuracy.operators.run import summaries

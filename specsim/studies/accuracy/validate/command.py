@@ -63,7 +63,7 @@ def validate(
     from specsim.inputs.read import catalogue
     from specsim.reporting.console import warn
     from specsim.reporting.extrapolation import extrapolation_sentence
-    from specsim.reporting.publish import refuse_existing, write_folder
+    from specsim.reporting.folders import refuse_existing, write_folder
     from specsim.studies.accuracy.operators.text import operator_files, operator_sentences, operator_table
     from specsim.studies.accuracy.validate.files import accuracy_files
     from specsim.studies.accuracy.validate.steps import price_steps

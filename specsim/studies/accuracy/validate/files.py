@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
 import specsim
-from specsim.reporting.publish import Writer, bytes_writer, table_writer, text_writer
+from specsim.reporting.folders import Writer, bytes_writer, table_writer, text_writer
 from specsim.reporting.style import png_bytes
 from specsim.studies.accuracy.validate.figure import parity_figure
 from specsim.studies.accuracy.validate.steps_text import Steps, step_rows, steps_frame

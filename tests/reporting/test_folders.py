@@ -6,8 +6,10 @@ import pandas as pd
 import pytest
 
 from specsim.errors import InputError
-from specsim.reporting.publish import (
+from specsim.reporting.folders import (
+    MANIFEST,
     bytes_writer,
+    manifest,
     refuse_existing,
     table_writer,
     text_writer,
@@ -66,12 +68,27 @@ def test_a_full_disk_is_named(tmp_path):
 def test_force_replaces_its_own_files_and_leaves_others_alone(tmp_path):
     for name in ("a.txt", "notes.txt", "steps-3.csv", "steps-mine.csv"):
         (tmp_path / name).write_text("old")
+    (tmp_path / MANIFEST).write_text(manifest(["a.txt", "steps-3.csv", "gone.csv", "../notes.txt", MANIFEST], {}))
     with pytest.raises(InputError, match="--force"):
         write_folder(tmp_path, FILES, force=False)
     write_folder(tmp_path, FILES, force=True)
     assert names(tmp_path) == ["a.txt", "b.bin", "notes.txt", "steps-mine.csv"]
     assert (tmp_path / "a.txt").read_text() == "new"
     assert (tmp_path / "notes.txt").read_text() == "old"
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"files": 3}', '{"files": [3]}'])
+def test_a_manifest_that_says_nothing_removes_nothing(tmp_path, content):
+    (tmp_path / MANIFEST).write_text(content)
+    (tmp_path / "notes.txt").write_text("old")
+    write_folder(tmp_path, FILES, force=True)
+    assert names(tmp_path) == ["a.txt", "b.bin", MANIFEST, "notes.txt"]
+
+
+def test_what_is_read_must_lie_elsewhere(tmp_path):
+    (tmp_path / "mine.yaml").write_text("")
+    with pytest.raises(InputError, match=r"holds mine\.yaml, which is read"):
+        refuse_existing(tmp_path, force=True, read=[tmp_path / "mine.yaml"])
 
 
 def test_a_file_is_not_a_folder(tmp_path):

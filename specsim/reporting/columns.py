@@ -1,0 +1,178 @@
+"""Tables whose columns are defined once, for the file, the terminal and the data dictionary alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from specsim.analysis.intervals import Interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+Row = TypeVar("Row")
+Described = Mapping[str, tuple[str, str]]
+"""Column name → its unit (empty without one) and what it is."""
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """A column of a file, of the terminal's table, or of both.
+
+    Attributes:
+        name: in the file; empty where only the terminal has it.
+        value: of a row, what the file holds.
+        unit: of the value.
+        description: what it is, for the data dictionary.
+        head: on the terminal; empty where only the file has it.
+        cell: of a row, what the terminal shows: plain text, or a rich ``Text`` with colours.
+        left: whether the terminal aligns it left.
+        fold: whether long cells are broken over lines instead of cut.
+    """
+
+    name: str = ""
+    value: Callable[[Row], Any] | None = None
+    unit: str = ""
+    description: str = ""
+    head: str = ""
+    cell: Callable[[Row], str | Text] | None = None
+    left: bool = False
+    fold: bool = False
+
+
+def shown(head: str, cell: Callable[[Row], str | Text], *, left: bool = False, fold: bool = False) -> Column[Row]:
+    """A column that only the terminal has."""
+    return Column(head=head, cell=cell, left=left, fold=fold)
+
+
+def with_ends(
+    name: str, interval: Callable[[Row], Interval | None], description: str, unit: str = ""
+) -> tuple[Column[Row], ...]:
+    """Three columns of a file: an estimate, and the ends of its 95 % interval; NaN where there is none."""
+
+    def end(part: str) -> Callable[[Row], float]:
+        def value(row: Row) -> float:
+            found = interval(row)
+            return float("nan") if found is None else float(getattr(found, part))
+
+        return value
+
+    return (
+        Column(name, end("estimate"), unit, description),
+        Column(f"{name}_low", end("low"), unit, f"lower end of its 95 % interval: {name}"),
+        Column(f"{name}_high", end("high"), unit, f"upper end of its 95 % interval: {name}"),
+    )
+
+
+@dataclass(frozen=True)
+class Table(Generic[Row]):
+    """Rows under columns.
+
+    Attributes:
+        rows: one value each, of any type that the columns know how to read.
+        columns: left to right.
+        file: name of the CSV; empty where only the terminal shows it.
+        title: on the terminal.
+        bold: which rows the terminal sets in bold.
+        sections: rows on the terminal before which a line is drawn.
+    """
+
+    rows: Sequence[Row]
+    columns: Sequence[Column[Row]]
+    file: str = ""
+    title: str = ""
+    bold: Callable[[Row], bool] = lambda row: False
+    sections: Sequence[int] = ()
+
+    def frame(self) -> pd.DataFrame:
+        """What the file holds."""
+        import pandas as pd
+
+        filed = [column for column in self.columns if column.value]
+        return pd.DataFrame(
+            [[column.value(row) for column in filed if column.value] for row in self.rows],
+            columns=[column.name for column in filed],
+        )
+
+    def dictionary(self) -> list[dict[str, str]]:
+        """What each column of the file is."""
+        return [entry(column.name, column.unit, column.description) for column in self.columns if column.value]
+
+    def shown(self) -> RichTable | None:
+        """What the terminal shows; None where no column has a head there, or there is no row."""
+        from rich.markup import escape
+        from rich.table import Table as RichTable
+
+        columns = [column for column in self.columns if column.cell]
+        if not columns or not self.rows:
+            return None
+        table = RichTable(title=escape(self.title) or None, title_justify="left")
+        for column in columns:
+            table.add_column(
+                escape(column.head),
+                justify="left" if column.left else "right",
+                overflow="fold" if column.fold else "ellipsis",
+            )
+        for i, row in enumerate(self.rows):
+            if i in self.sections:
+                table.add_section()
+            cells = [column.cell(row) for column in columns if column.cell]
+            table.add_row(
+                *(escape(cell) if isinstance(cell, str) else cell for cell in cells),
+                style="bold" if self.bold(row) else None,
+            )
+        return table
+
+
+@dataclass(frozen=True)
+class FrameTable:
+    """A table of a file that is a data frame already, with what its columns are.
+
+    Raises:
+        ValueError: when a column is not described.
+    """
+
+    data: pd.DataFrame
+    described: Described
+    file: str
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.data.columns if name not in self.described]
+        if unknown:
+            raise ValueError(f"{self.file}: not described: {', '.join(unknown)}")
+
+    def frame(self) -> pd.DataFrame:
+        """What the file holds."""
+        return self.data
+
+    def dictionary(self) -> list[dict[str, str]]:
+        """What each column of the file is."""
+        return [entry(name, *self.described[name]) for name in self.data.columns]
+
+    def shown(self) -> None:
+        """The terminal does not show it."""
+
+
+AnyTable = Table[Any] | FrameTable
+
+
+def interval_described(name: str, unit: str, description: str) -> dict[str, tuple[str, str]]:
+    """The entries of an estimate and of the ends of its 95 % interval."""
+    return {
+        name: (unit, description),
+        f"{name}_low": (unit, f"lower end of its 95 % interval: {name}"),
+        f"{name}_high": (unit, f"upper end of its 95 % interval: {name}"),
+    }
+
+
+def verdict_colour(row: Any) -> str:
+    """Green where the interval of a row's speedup lies above 1, red below, yellow around it."""
+    return "green" if row.speedup_low > 1 else "red" if row.speedup_high < 1 else "yellow"
+
+
+def entry(name: str, unit: str, description: str) -> dict[str, str]:
+    """One entry of a data dictionary."""
+    return {"name": name, "unit": unit, "description": description}
