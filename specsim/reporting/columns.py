@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from specsim.analysis.intervals import Interval
+from specsim.reporting.folders import Writer, table_writer
+from specsim.reporting.record_tables import Columns, Format, columns_writer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,6 +80,7 @@ class Table(Generic[Row]):
         title: on the terminal.
         bold: which rows the terminal sets in bold.
         sections: rows on the terminal before which a line is drawn.
+        caption: below it on the terminal.
     """
 
     rows: Sequence[Row]
@@ -86,6 +89,7 @@ class Table(Generic[Row]):
     title: str = ""
     bold: Callable[[Row], bool] = lambda row: False
     sections: Sequence[int] = ()
+    caption: str = ""
 
     def frame(self) -> pd.DataFrame:
         """What the file holds."""
@@ -96,6 +100,10 @@ class Table(Generic[Row]):
             [[column.value(row) for column in filed if column.value] for row in self.rows],
             columns=[column.name for column in filed],
         )
+
+    def writer(self) -> Writer:
+        """Writes the file."""
+        return table_writer(self.frame())
 
     def dictionary(self) -> list[dict[str, str]]:
         """What each column of the file is."""
@@ -109,7 +117,7 @@ class Table(Generic[Row]):
         columns = [column for column in self.columns if column.cell]
         if not columns or not self.rows:
             return None
-        table = RichTable(title=escape(self.title) or None, title_justify="left")
+        table = RichTable(title=escape(self.title) or None, title_justify="left", caption=self.caption or None)
         for column in columns:
             table.add_column(
                 escape(column.head),
@@ -144,9 +152,9 @@ class FrameTable:
         if unknown:
             raise ValueError(f"{self.file}: not described: {', '.join(unknown)}")
 
-    def frame(self) -> pd.DataFrame:
-        """What the file holds."""
-        return self.data
+    def writer(self) -> Writer:
+        """Writes the file."""
+        return table_writer(self.data)
 
     def dictionary(self) -> list[dict[str, str]]:
         """What each column of the file is."""
@@ -156,7 +164,40 @@ class FrameTable:
         """The terminal does not show it."""
 
 
-AnyTable = Table[Any] | FrameTable
+@dataclass(frozen=True)
+class RecordTable:
+    """A long table of a file, as columns of equal length, with what they are.
+
+    Attributes:
+        columns: name → values [rows].
+        described: of every name, and of others that may be missing.
+        name: of the file, without its ending.
+        form: csv or parquet.
+    """
+
+    columns: Columns
+    described: Described
+    name: str
+    form: Format
+
+    @property
+    def file(self) -> str:
+        """Name of the file."""
+        return f"{self.name}.{self.form}"
+
+    def writer(self) -> Writer:
+        """Writes the file."""
+        return columns_writer(self.columns, self.form)
+
+    def dictionary(self) -> list[dict[str, str]]:
+        """What each column of the file is."""
+        return [entry(name, *self.described[name]) for name in self.columns]
+
+    def shown(self) -> None:
+        """The terminal does not show it."""
+
+
+AnyTable = Table[Any] | FrameTable | RecordTable
 
 
 def interval_described(name: str, unit: str, description: str) -> dict[str, tuple[str, str]]:

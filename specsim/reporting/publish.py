@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from specsim.errors import PartialResultError
 from specsim.reporting.columns import AnyTable
 from specsim.reporting.console import console, progress_bar, simulation_bar, warn
@@ -16,8 +18,9 @@ from specsim.reporting.folders import (
     bytes_writer,
     manifest,
     refuse_existing,
-    table_writer,
+    refuse_file,
     text_writer,
+    write_file,
     write_folder,
 )
 from specsim.reporting.text import as_text
@@ -42,8 +45,11 @@ class Answer:
         files: file name → what writes it, for what is no table or figure.
         dictionary: of tables among ``files``, file name → what each column is.
         appendix: text that is printed below the tables, such as settings to paste.
+        footer: lines printed last and not written, such as where a trace lies.
+        beside: option that names a file → what writes that file, once the folder is written.
         warning: printed on standard error; empty for none.
         partial: what an interruption left out; empty for a whole answer.
+        failed: whether a part of the work has no result, so that the command ends with exit code 1.
     """
 
     sentences: Sequence[str]
@@ -52,8 +58,11 @@ class Answer:
     files: Mapping[str, Writer] = field(default_factory=dict)
     dictionary: Mapping[str, list[dict[str, str]]] = field(default_factory=dict)
     appendix: str = ""
+    footer: Sequence[str] = ()
+    beside: Mapping[str, Writer] = field(default_factory=dict)
     warning: str = ""
     partial: str = ""
+    failed: bool = False
 
 
 def publish(
@@ -63,6 +72,7 @@ def publish(
     out: Path | None = None,
     force: bool = False,
     read: Iterable[Path] = (),
+    beside: Mapping[str, Path | None] | None = None,
     simulates: bool = True,
 ) -> None:
     """Refuse a folder that cannot be written, answer under a progress bar, write the folder whole, print, warn.
@@ -73,21 +83,30 @@ def publish(
         out: folder of the results; None to print alone.
         force: whether an earlier result there may be replaced.
         read: files that the answer is made from, which must not lie in the folder.
+        beside: option → the file that it names, outside the folder; None where it was not given.
         simulates: whether the simulator is loaded, and compiled the first time, before the bar starts.
 
     Raises:
         InputError: when the folder cannot be written, holds something, or holds a file that is read.
         PartialResultError: after what there is was written and printed, when the study was interrupted.
+        Exit: with code 1, likewise, when a part of the work failed.
     """
     if out:
         refuse_existing(out, force=force, read=read)
+    named = {option: path for option, path in (beside or {}).items() if path}
+    for option, path in named.items():
+        refuse_file(path, force=force, option=option)
     with (simulation_bar if simulates else progress_bar)(title) as progress:
         answer = study(progress)
     if out:
         write_folder(out, answer_files(answer), force=force)
+    for option, write in answer.beside.items():
+        write_file(named[option], write, force=force, option=option)
     show(answer, out)
     if answer.partial:
         raise PartialResultError(answer.partial)
+    if answer.failed:
+        raise typer.Exit(1)
 
 
 def show(answer: Answer, out: Path | None = None) -> None:
@@ -105,6 +124,8 @@ def show(answer: Answer, out: Path | None = None) -> None:
         screen.print(table)
     if answer.appendix:
         screen.print(answer.appendix, markup=False, highlight=False, soft_wrap=True)
+    for line in answer.footer:
+        screen.print(line, markup=False, soft_wrap=True)
     if out:
         screen.print(f"written to {out}/", markup=False, soft_wrap=True)
 
@@ -118,7 +139,7 @@ def answer_files(answer: Answer) -> dict[str, Writer]:
     dictionary = dict(answer.dictionary)
     for table in answer.tables:
         if table.file:
-            files[table.file] = table_writer(table.frame())
+            files[table.file] = table.writer()
             dictionary[table.file] = table.dictionary()
     for name, figure in answer.figures.items():
         files[f"{name}.png"] = bytes_writer(png_bytes(figure))

@@ -12,7 +12,7 @@ TABLE = Table(
     columns=[
         Column("name", lambda row: row[0], "", "what it is called", head="name", cell=lambda row: row[0], left=True),
         shown("doubled", lambda row: f"{2 * row[1]:g}"),
-        *with_ends("gain", lambda row: Interval(row[1], 1.0, 3.0) if row[1] < 2 else None, "how much", "s"),
+        *with_ends("gain", lambda row: Interval(row[1], 1.0, 3.0, 0.95, 3) if row[1] < 2 else None, "how much", "s"),
     ],
     file="x.csv",
     bold=lambda row: row[0] == "c",

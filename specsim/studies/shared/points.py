@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.analysis.metrics import reach, summarise
-from specsim.analysis.run_metrics import chosen_requests, user_rate
+from specsim.analysis.metrics import reach
+from specsim.analysis.run_view import RunView
 from specsim.analysis.steady import steady_window
 from specsim.engine.run import warm_up
 from specsim.forward import Reach
@@ -38,7 +39,7 @@ class PointRuns:
 
     Attributes:
         tokens_per_s: output tokens per second over the steady window.
-        tokens_per_s_per_user: rate that a request's user sees after the first token, as ``load_metrics.user_rate``
+        tokens_per_s_per_user: rate that a request's user sees after the first token, as ``RunView.user_rate``
             has it; NaN where outputs have one token.
         running_batch: mean requests in a step, which memory can hold below the batch asked for.
         acceptance_length: tokens per verify of rounds that the end of the output cannot cut short.
@@ -108,10 +109,9 @@ def run_point(inputs: Inputs, point: Point, policy: Policy | None = None) -> Poi
             policy=policy,
         )
         window = steady_window(records.requests)
-        metrics = summarise(records, window)
-        user = user_rate(records.requests, chosen_requests(records.requests, window))
-        length = metrics.acceptance.untouched_acceptance_length if point.num_draft_tokens else 1.0
-        throughput = metrics.steady_output_tokens_per_s
-        latencies = (metrics.ttft.p50, metrics.tpot.p50)
-        rows.append((throughput, user, metrics.mean_running_batch, length, *latencies, *reach(records.steps)))
+        whole, steady = RunView(records), RunView(records, window)
+        length = whole.acceptance.untouched_acceptance_length if point.num_draft_tokens else 1.0
+        throughput = math.nan if window is None else steady.tokens_per_s
+        served = (throughput, steady.user_rate, steady.running_batch)
+        rows.append((*served, length, whole.ttft.p50, whole.tpot.p50, *reach(records.steps)))
     return PointRuns(*np.array(rows).T)

@@ -43,49 +43,28 @@ def simulate(
 
     specsim simulate my.yaml --format parquet --rounds
     """
-    from specsim.errors import PartialResultError
     from specsim.inputs.read.scenario import load_scenario
-    from specsim.reporting.console import console, simulation_bar, warn
-    from specsim.reporting.extrapolation import extrapolation_sentence
-    from specsim.reporting.folders import refuse_existing, refuse_file, scratch_beside, write_file, write_folder
-    from specsim.reporting.inputs import cost_sentences
+    from specsim.reporting.folders import refuse_existing, scratch_beside
+    from specsim.reporting.publish import Answer, Progress, publish
     from specsim.reporting.record_tables import table_format
-    from specsim.studies.simulate.files import load_files
+    from specsim.studies.simulate.answer import load_answer
     from specsim.studies.simulate.run import simulate_load
     from specsim.studies.simulate.single_runs import check_sentence, run_folders, trace_sentence, trace_writer
-    from specsim.studies.simulate.text import load_sentences, load_tables
 
     tables = table_format(form)
     inputs = load_scenario(scenario, overrides or ())
     folder = out or Path("out") / f"{inputs.scenario.name}-simulate"
     refuse_existing(folder, force=force, read=inputs.files.values())
-    if trace:
-        refuse_file(trace, force=force, option="--trace")
     with scratch_beside(folder) as scratch:
-        with simulation_bar(inputs.scenario.name) as progress:
+
+        def study(progress: Progress) -> Answer:
+            keep = True if rounds else None
             result = simulate_load(
-                inputs,
-                check=check,
-                progress=progress,
-                folders=run_folders(scratch),
-                keep_rounds=True if rounds else None,
+                inputs, check=check, progress=progress, folders=run_folders(scratch), keep_rounds=keep
             )
-        write_folder(folder, load_files(inputs, result, tables, rounds=rounds), force=force)
-        if trace:
-            write_file(trace, trace_writer(inputs.scenario, result), force=force, option="--trace")
-            shown = trace_sentence(trace, inputs.scenario, result)
-    warn(extrapolation_sentence([(inputs, result.extrapolation)]))
-    screen = console()
-    answer, *warnings = [*load_sentences(inputs.scenario, result), *cost_sentences(inputs)]
-    screen.print(answer, style="bold", markup=False, soft_wrap=True)
-    for warning in warnings:
-        screen.print(warning, style="yellow", markup=False, soft_wrap=True)
-    for table in load_tables(inputs.scenario, result):
-        screen.print(table)
-    if check:
-        screen.print(check_sentence(inputs.scenario, result), markup=False, soft_wrap=True)
-    if trace:
-        screen.print(shown, markup=False, soft_wrap=True)
-    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
-    if result.missing:
-        raise PartialResultError(f"{result.missing} of {inputs.scenario.run.replications} replications are missing")
+            footer = [check_sentence(inputs.scenario, result)] if check else []
+            footer += [trace_sentence(trace, inputs.scenario, result)] if trace else []
+            written = trace_writer(inputs.scenario, result) if trace else None
+            return load_answer(inputs, result, tables, rounds=rounds, footer=footer, trace=written)
+
+        publish(study, title=inputs.scenario.name, out=folder, force=force, beside={"--trace": trace})

@@ -14,16 +14,8 @@ from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_i
 from specsim.analysis.invariants import violations_of_all
 from specsim.analysis.latencies import LatencyLimits, latency_growth
 from specsim.analysis.metrics import reach
-from specsim.analysis.run_metrics import (
-    CLASS_METRICS,
-    METRICS,
-    THROUGHPUT,
-    Metric,
-    Server,
-    class_rows,
-    gaps_of,
-    load_row,
-)
+from specsim.analysis.run_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric
+from specsim.analysis.run_view import RunView, Server
 from specsim.analysis.steady import sent_within, steady_window
 from specsim.costs.extrapolation import Extrapolation
 from specsim.errors import BrokenRunError
@@ -105,9 +97,9 @@ class _Found:
     """What is kept of one run: its METRICS of the whole and of the steady part, and what a result says besides."""
 
     whole: list[float]
-    whole_classes: list[list[float]]
     steady: list[float] | None
-    steady_classes: list[list[float]] | None
+    classes: list[list[float]]
+    whole_classes: list[list[float]]
     share: float
     sending: float
     growth: float
@@ -190,12 +182,15 @@ def _found(simulation: Simulation, run: RunRecords, num_draft_tokens: int) -> _F
     sent = None if window is None else sent_within(run.requests, window)
     if sent is not None and not sent.any():
         window = None
-    requests, gaps = run.requests, gaps_of(run)
+    requests, whole = run.requests, RunView(run, server=server)
+    of_classes = [[RunView(run, part, server, one) for one in range(number)] for part in (None, window)]
+    whole_classes, classes = ([[metric.value(one) for metric in CLASS_METRICS] for one in part] for part in of_classes)
+    steady = None if window is None else RunView(run, window, server, gaps=whole.gaps)
     return _Found(
-        whole=load_row(run, None, server, gaps),
-        whole_classes=class_rows(run, None, server, number),
-        steady=None if window is None else load_row(run, window, server, gaps),
-        steady_classes=None if window is None else class_rows(run, window, server, number),
+        whole=[metric.value(whole) for metric in METRICS],
+        steady=None if steady is None else [metric.value(steady) for metric in METRICS],
+        classes=classes,
+        whole_classes=whole_classes,
         share=0.0 if sent is None else float(sent.mean()),
         sending=float(np.ptp(requests.arrival) / (requests.finish.max() - requests.arrival.min())),
         growth=latency_growth(requests),
@@ -221,18 +216,16 @@ def _result(
     scenario = simulation.inputs.scenario
     every = [run for runs in found for run in runs.values()]
     has_steady = all(run.steady is not None for run in every)
-    scales = [metric.scale for metric in METRICS]
-    class_scales = [metric.scale for metric in CLASS_METRICS]
-    whole = {k: np.array([runs[k].whole for runs in found]) * scales for k in arms}
+    whole = {k: np.array([runs[k].whole for runs in found]) for k in arms}
     steady = {k: np.array([runs[k].steady for runs in found], np.float64) for k in arms} if has_steady else {}
     classes = {
-        k: np.array([runs[k].steady_classes if has_steady else runs[k].whole_classes for runs in found]) * class_scales
+        k: np.array([runs[k].classes if has_steady else runs[k].whole_classes for runs in found])
         for k in arms
         if scenario.workload.mixture
     }
     return LoadResult(
         num_draft_tokens=scenario.speculation.policy.num_draft_tokens,
-        values={k: values * scales for k, values in steady.items()} or whole,
+        values=steady or whole,
         whole=whole,
         classes=classes,
         steady_share={k: float(np.mean([runs[k].share for runs in found])) for k in arms} if has_steady else None,

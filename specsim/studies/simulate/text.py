@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import itemgetter
 
-from rich.markup import escape
-from rich.table import Table
-
+from specsim.analysis.intervals import Interval
 from specsim.analysis.run_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric
 from specsim.inputs.models.policy import ConfidencePolicy
 from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.workload import ClosedLoop
+from specsim.reporting.columns import Table, shown
 from specsim.reporting.intervals import plain, with_interval
 from specsim.reporting.traffic import left_out_sentence, load_words, traffic_sentences
 from specsim.reporting.wording import from_to, policy_words
@@ -31,10 +32,10 @@ def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     read_with = [_counted(result), *of_traffic, *left_out_sentence(result.left_out)]
     notes = [*saturation(scenario, result), *preemptions(scenario, result), *reuse(scenario, result)]
     told = [*fleet_sentences(scenario, result), *_missing(scenario, result), *notes, *confidence(scenario)]
-    return [load_answer(scenario, result), *told, *read_with, *result.notes]
+    return [load_headline(scenario, result), *told, *read_with, *result.notes]
 
 
-def load_answer(scenario: Scenario, result: LoadResult) -> str:
+def load_headline(scenario: Scenario, result: LoadResult) -> str:
     """The answer in a sentence: of a closed loop its throughput, of an open one what its requests wait for."""
     if isinstance(scenario.workload.load, ClosedLoop):
         return _throughput_answer(scenario, result)
@@ -95,9 +96,9 @@ def _change(scenario: Scenario) -> str:
     return f"{policy_words(scenario)} {'changes' if one else 'change'}"
 
 
-def _metric(start: str) -> Metric:
-    """The metric whose name begins so."""
-    return next(metric for metric in METRICS if metric.name.startswith(f"{start} "))
+def _metric(name: str) -> Metric:
+    """The metric of that name."""
+    return next(metric for metric in METRICS if metric.name == name)
 
 
 def keeps_up(result: LoadResult, num_draft_tokens: int) -> bool:
@@ -178,38 +179,36 @@ def confidence(scenario: Scenario) -> list[str]:
     ]
 
 
-def load_tables(scenario: Scenario, result: LoadResult) -> list[Table]:
+def load_tables(scenario: Scenario, result: LoadResult) -> list[Table[tuple[str, ...]]]:
     """Of all requests, and where there are several classes of those of each."""
     several = result.classes and len(scenario.workload.mixture) > 1
     return [load_table(scenario, result), *(class_table(scenario, result, k) for k in result.classes if several)]
 
 
-def load_table(scenario: Scenario, result: LoadResult) -> Table:
+def load_table(scenario: Scenario, result: LoadResult) -> Table[tuple[str, ...]]:
     """Every metric of both arms with its 95 % interval; metrics that no run has are left out."""
-    arms = list(result.values)
-    table = _table("metric", *(policy_words(scenario) if k else "without" for k in arms))
-    for metric in METRICS:
-        cells = [with_interval(result.interval(k, metric)) for k in arms]
-        if any(cells):
-            table.add_row(escape(metric.name), *cells)
-    return table
+    heads = {k: policy_words(scenario) if k else "without" for k in result.values}
+    return _table(METRICS, [(head, partial(result.interval, k)) for k, head in heads.items()])
 
 
-def class_table(scenario: Scenario, result: LoadResult, num_draft_tokens: int) -> Table:
+def class_table(scenario: Scenario, result: LoadResult, num_draft_tokens: int) -> Table[tuple[str, ...]]:
     """The metrics of each class of requests in one arm, likewise."""
-    numbers = range(len(scenario.workload.mixture))
-    names = [f"class {number} ({plain(100 * scenario.workload.mixture[number].share, 3)} %)" for number in numbers]
-    table = _table("metric", *names)
-    table.title = f"by class, {policy_words(scenario) if num_draft_tokens else 'without speculation'}"
-    for metric in CLASS_METRICS:
-        cells = [with_interval(result.class_interval(num_draft_tokens, number, metric)) for number in numbers]
-        if any(cells):
-            table.add_row(escape(metric.name), *cells)
-    return table
+    classes = [
+        (f"class {number} ({plain(100 * part.share, 3)} %)", partial(result.class_interval, num_draft_tokens, number))
+        for number, part in enumerate(scenario.workload.mixture)
+    ]
+    of = policy_words(scenario) if num_draft_tokens else "without speculation"
+    return _table(CLASS_METRICS, classes, title=f"by class, {of}")
 
 
-def _table(first: str, *others: str) -> Table:
-    table = Table(first, *others)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    return table
+def _table(
+    metrics: Sequence[Metric], columns: Sequence[tuple[str, Callable[[Metric], Interval]]], title: str = ""
+) -> Table[tuple[str, ...]]:
+    """A row for each metric: its interval in each column; metrics that no column has are left out."""
+    cells = [(metric.label, *(with_interval(interval(metric)) for _, interval in columns)) for metric in metrics]
+    heads = ["metric", *(head for head, _ in columns)]
+    return Table(
+        rows=[row for row in cells if any(row[1:])],
+        columns=[shown(head, itemgetter(i), left=i == 0) for i, head in enumerate(heads)],
+        title=title,
+    )

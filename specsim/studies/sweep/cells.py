@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
-from specsim.analysis.run_metrics import METRICS, THROUGHPUT, Metric
+from specsim.analysis.run_metrics import METRICS, THROUGHPUT, TPOT, Metric
 from specsim.errors import SpecsimError
 from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.portable import Places, places_of, portable_inputs, portable_text
@@ -21,7 +21,7 @@ from specsim.provenance import code_version
 from specsim.studies.simulate.run import LoadResult, simulate_load
 
 Floats = NDArray[np.float64]
-TPOT = next(metric for metric in METRICS if metric.name == "TPOT p50 [ms]")
+TPOT_P50 = TPOT[0]
 
 
 class Task(NamedTuple):
@@ -101,7 +101,7 @@ class CellResult:
 
     def latency_speedup(self) -> Interval | None:
         """Median TPOT without speculation over with, likewise; None also where outputs have but one token."""
-        found = self._ratio(TPOT, 0, self.num_draft_tokens)
+        found = self._ratio(TPOT_P50, 0, self.num_draft_tokens)
         return found if found and math.isfinite(found.estimate) else None
 
     def _ratio(self, metric: Metric, over: int, under: int) -> Interval | None:

@@ -60,15 +60,14 @@ def sweep(
 
     specsim sweep my-grid.yaml --backend dask --address tcp://scheduler:8786 --yes
     """
-    from specsim.errors import Gathered, PartialResultError, Problem
+    from specsim.errors import Gathered, Problem
     from specsim.inputs.read.grid import read_grid
-    from specsim.reporting.console import console, simulation_bar
-    from specsim.reporting.folders import refuse_existing, refuse_unwritable, write_folder
+    from specsim.reporting.folders import refuse_existing, refuse_unwritable
+    from specsim.reporting.publish import Answer, Progress, publish
     from specsim.reporting.record_tables import table_format
     from specsim.studies.shared.executors import workers
-    from specsim.studies.sweep.files import sweep_files
+    from specsim.studies.sweep.answer import sweep_answer
     from specsim.studies.sweep.run import sweep as simulate_cells
-    from specsim.studies.sweep.text import kept_sentence, sweep_sentences, sweep_table
 
     gathered = Gathered()
     tables, where = gathered.attempt(table_format, form), gathered.attempt(workers, backend, jobs, address)
@@ -86,27 +85,11 @@ def sweep(
     assert tables, "what is missing is a problem"
     assert where
     assert read
-    with simulation_bar(read.grid.name) as progress:
+
+    def study(progress: Progress) -> Answer:
         result = simulate_cells(
-            read,
-            overrides or (),
-            kept=kept,
-            where=where,
-            yes=yes,
-            skip_invalid=skip_invalid,
-            progress=progress,
+            read, overrides or (), kept=kept, where=where, yes=yes, skip_invalid=skip_invalid, progress=progress
         )
-    write_folder(folder, sweep_files(result, tables), force=goes_on or kept == folder / "cells")
-    screen = console()
-    answer, *others = sweep_sentences(result)
-    screen.print(answer, style="bold", markup=False, soft_wrap=True)
-    for sentence in others:
-        screen.print(sentence, style="yellow", markup=False, soft_wrap=True)
-    screen.print(sweep_table(result))
-    screen.print(kept_sentence(result, kept), markup=False, soft_wrap=True)
-    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
-    if result.stopped:
-        again = "run it again" if (folder / "cells").is_dir() else "run it again with --force"
-        raise PartialResultError(f"{result.missing} of {len(result.cells)} cells are missing; {again} to go on")
-    if result.failed:
-        raise typer.Exit(1)
+        return sweep_answer(result, tables, kept=kept, folder=folder)
+
+    publish(study, title=read.grid.name, out=folder, force=goes_on or kept == folder / "cells")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from specsim.analysis.intervals import Interval
 from specsim.analysis.run_metrics import METRICS
 from specsim.inputs.read.grid import as_text
-from specsim.reporting.record_tables import Columns
+from specsim.reporting.columns import Described, RecordTable
+from specsim.reporting.folders import Writer, table_writer
+from specsim.reporting.record_tables import Columns, Format
 from specsim.studies.simulate.text import rate_is_met
 from specsim.studies.sweep.cells import Arm, CellResult
 from specsim.studies.sweep.run import Cell, Sweep
@@ -19,6 +23,46 @@ from specsim.studies.sweep.run import Cell, Sweep
 Row = dict[str, Any]
 UNKNOWN = math.nan
 SPEEDUPS = {"speedup": CellResult.speedup, "TPOT speedup": CellResult.latency_speedup}
+
+
+@dataclass(frozen=True)
+class SweepTable(RecordTable):
+    """A table of a sweep: CSV with quotation marks where a text has commas, which tables of records do without."""
+
+    def writer(self) -> Writer:
+        """Writes the file."""
+        return table_writer(pd.DataFrame(dict(self.columns))) if self.form == "csv" else super().writer()
+
+
+def sweep_tables(sweep: Sweep, form: Format) -> list[SweepTable]:
+    """One of runs, and one of means."""
+    described = _described(sweep)
+    return [
+        SweepTable(run_columns(sweep), described, "runs", form),
+        SweepTable(summary_columns(sweep), described, "summary", form),
+    ]
+
+
+def _described(sweep: Sweep) -> Described:
+    found = {path: ("", f"the scenario's {path}") for path in sweep.grid.grid.paths} | {
+        "cell": ("", "number of the cell"),
+        "arm": ("", "with or without speculation"),
+        "num_draft_tokens": ("tokens", "draft tokens per verify, 0 without speculation"),
+        "replication": ("", "number of the run"),
+        "replications": ("", "how many runs the means are of"),
+        "steady share [%]": ("%", "requests sent in the steady window; empty where a run has none"),
+        "rate is met": ("", "whether the server keeps up with the rate offered; empty in a closed loop"),
+        "beyond measured ranges": ("", "whether steps left the ranges that the figures used were measured over"),
+        "error": ("", "why the cell has no result"),
+    }
+    of_cells = {
+        "speedup": ("", "output tokens/s with speculation over without, paired"),
+        "TPOT speedup": ("", "median TPOT without speculation over with, paired"),
+    } | {metric.label: (metric.unit, metric.description) for metric in METRICS}
+    for name, (unit, description) in of_cells.items():
+        found[name] = (unit, description)
+        found |= {f"{name} {end}": (unit, f"{end} end of its 95 % interval") for end in ("low", "high")}
+    return found
 
 
 def run_columns(sweep: Sweep) -> Columns:
@@ -39,7 +83,7 @@ def summary_columns(sweep: Sweep) -> Columns:
 
 
 def _names() -> list[str]:
-    return [metric.name for metric in METRICS]
+    return [metric.label for metric in METRICS]
 
 
 def _run_rows(number: int, cell: Cell) -> Iterator[Row]:
@@ -70,7 +114,7 @@ def _summary_rows(number: int, cell: Cell) -> Iterator[Row]:
 def _means(arm: Arm) -> Row:
     row: Row = {}
     for metric in METRICS:
-        row |= _with_ends(metric.name, arm.interval(metric))
+        row |= _with_ends(metric.label, arm.interval(metric))
     row["rate is met"] = str(rate_is_met(arm.sending_share, arm.growth)).lower() if arm.open_loop else ""
     row["steady share [%]"] = UNKNOWN if arm.steady_share is None else 100 * arm.steady_share
     return row

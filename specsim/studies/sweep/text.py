@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
-
-from rich.markup import escape
-from rich.table import Table
 
 from specsim.analysis.intervals import Interval
 from specsim.analysis.run_metrics import THROUGHPUT, Metric
+from specsim.reporting.columns import Table, shown
 from specsim.reporting.intervals import with_interval
-from specsim.reporting.text import add_rows
 from specsim.studies.simulate.text import rate_is_met
-from specsim.studies.sweep.cells import TPOT, CellResult
-from specsim.studies.sweep.run import Sweep
+from specsim.studies.sweep.cells import TPOT_P50, CellResult
+from specsim.studies.sweep.run import Cell, Sweep
 from specsim.studies.sweep.value_labels import Labels
 
 MOST_ROWS = 48
@@ -44,7 +42,7 @@ class Basis(NamedTuple):
 
 
 BY_THROUGHPUT = Basis(THROUGHPUT, CellResult.speedup, "output throughput")
-BY_LATENCY = Basis(TPOT, CellResult.latency_speedup, "median TPOT, without over with,")
+BY_LATENCY = Basis(TPOT_P50, CellResult.latency_speedup, "median TPOT, without over with,")
 
 
 def basis(sweep: Sweep) -> Basis:
@@ -151,30 +149,38 @@ def kept_sentence(sweep: Sweep, folder: object) -> str:
     return f"{_cells(sweep.reused)} kept from before, {fresh:,} simulated{again}; kept in {folder}/"
 
 
-def sweep_table(sweep: Sweep) -> Table:
+def sweep_table(sweep: Sweep) -> Table[Cell]:
     """A row per cell, the first ones of many: both arms and the speedup."""
-    fields, by, labels = sweep.grid.grid.paths, basis(sweep), Labels(sweep.grid.grid)
-    name = by.metric.name if by is BY_LATENCY else "[tokens/s]"
-    arms = (escape(f"{arm} {name}") for arm in ("without", "with"))
-    table = Table(*(field.rpartition(".")[2] for field in fields), *arms, "speedup")
-    for column in table.columns[len(fields) :]:
-        column.justify = "right"
-    shown = sweep.cells[:MOST_ROWS]
-    rows = ((*(labels.of(*item) for item in cell.values.items()), *_figures(cell.outcome, by)) for cell in shown)
-    if len(sweep.cells) > len(shown):
-        table.caption = f"the first {len(shown)} of {len(sweep.cells):,} cells; all are in the files"
-    return add_rows(table, rows)
-
-
-def _figures(outcome: object, by: Basis) -> tuple[str, str, str]:
-    if not isinstance(outcome, CellResult):
-        return "", "", "no result"
-    k, speedup = outcome.num_draft_tokens, by.speedup(outcome)
-    without = with_interval(outcome.arms[0].interval(by.metric))
-    if speedup is None:
-        return without, "", ""
-    return (
-        without,
-        with_interval(outcome.arms[k].interval(by.metric)),
-        _times(speedup),
+    by, labels, rows = basis(sweep), Labels(sweep.grid.grid), sweep.cells[:MOST_ROWS]
+    name = by.metric.label if by is BY_LATENCY else "[tokens/s]"
+    cut = f"the first {len(rows)} of {len(sweep.cells):,} cells; all are in the files"
+    return Table(
+        rows=rows,
+        columns=[
+            *(
+                shown(path.rpartition(".")[2], partial(_label, labels, path), left=True)
+                for path in sweep.grid.grid.paths
+            ),
+            shown(f"without {name}", lambda cell: _arm(cell, by, drafting=False)),
+            shown(f"with {name}", lambda cell: _arm(cell, by, drafting=True)),
+            shown("speedup", lambda cell: _speedup(cell, by)),
+        ],
+        caption=cut if len(sweep.cells) > len(rows) else "",
     )
+
+
+def _label(labels: Labels, path: str, cell: Cell) -> str:
+    return labels.of(path, cell.values[path])
+
+
+def _arm(cell: Cell, by: Basis, *, drafting: bool) -> str:
+    if not isinstance(cell.outcome, CellResult) or (drafting and by.speedup(cell.outcome) is None):
+        return ""
+    return with_interval(cell.outcome.arms[cell.outcome.num_draft_tokens if drafting else 0].interval(by.metric))
+
+
+def _speedup(cell: Cell, by: Basis) -> str:
+    if not isinstance(cell.outcome, CellResult):
+        return "no result"
+    speedup = by.speedup(cell.outcome)
+    return "" if speedup is None else _times(speedup)

@@ -11,7 +11,9 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from specsim.analysis.metrics import reach, summarise
+from specsim.analysis.metrics import reach
+from specsim.analysis.run_metrics import CLIENT_METRICS
+from specsim.analysis.run_view import RunView
 from specsim.costs.step import StepCost
 from specsim.forward import Reach, farthest
 from specsim.inputs.measured.measurements import LATENCIES, Located, Metric
@@ -22,7 +24,6 @@ from specsim.inputs.read.scenario import Inputs, load_scenario
 from specsim.simulation.replica import Simulation
 from specsim.studies.accuracy.calibrate.replay import RecordedRun, record
 from specsim.studies.accuracy.calibrate.run import Observation, Progress
-from specsim.studies.accuracy.validate.arms import METRICS
 from specsim.studies.accuracy.validate.measured import (
     BASE,
     Arm,
@@ -142,7 +143,7 @@ def _serving_prediction(runs: Sequence[tuple[_Under, RecordedRun, Arm]], metric:
 
     def value(engine: Engine, under: _Under, run: RecordedRun, chosen: Arm) -> float:
         timed = run.timed(under.cost(engine, speculating=chosen.num_draft_tokens > 0))
-        return METRICS[metric](timed, summarise(timed))
+        return CLIENT_METRICS[metric].value(RunView(timed))
 
     def predict(engine: Engine) -> float:
         values = [value(engine, *run) for run in runs]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from specsim.analysis.run_metrics import CLIENT_METRICS
 from specsim.costs.extrapolation import Extrapolation
 from specsim.engine.run import warm_up
 from specsim.errors import InputError, Problem, SpecsimError
@@ -19,7 +20,7 @@ from specsim.inputs.models.lengths import FixedLengths
 from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.replica import Simulation
-from specsim.studies.accuracy.validate.arms import METRICS, ArmRuns, Floats, run_arm
+from specsim.studies.accuracy.validate.arms import ArmRuns, Floats, run_arm
 from specsim.studies.accuracy.validate.bounds import fastest_step, impossible_figure
 from specsim.studies.accuracy.validate.measured import BASE, Arm, arm, arm_inputs, left_out, why_not
 from specsim.studies.shared.executors import Workers, spread
@@ -180,7 +181,7 @@ def _compared(
     located: Located, inputs: dict[Arm, Inputs], runs: dict[Arm, ArmRuns], reasons: dict[tuple[Arm, str], str]
 ) -> Compared:
     line, row = located
-    column = list(METRICS).index(row.metric)
+    column = list(CLIENT_METRICS).index(row.metric)
     arms = _arms(row)
     ran = {which: chosen for which, chosen in arms.items() if (chosen, row.sweep) not in reasons}
     values = {which: runs[chosen].values[:, column] for which, chosen in ran.items()}

@@ -1,25 +1,33 @@
-"""The files of a sweep: what ``specsim sweep`` leaves in its folder beside the cells that it keeps."""
+"""A sweep's answer whole: sentences, tables of cells and runs, and a figure where one or two things vary."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from specsim.inputs.read.grid import Grid
 from specsim.inputs.read.grid import as_text as value_text
 from specsim.provenance import code_version, provenance
-from specsim.reporting.folders import Writer, bytes_writer, table_writer, text_writer
-from specsim.reporting.record_tables import Columns, Format, columns_writer
-from specsim.reporting.style import png_bytes, svg_bytes
-from specsim.reporting.text import as_text
+from specsim.reporting.folders import bytes_writer, text_writer
+from specsim.reporting.publish import Answer
+from specsim.reporting.record_tables import Format
 from specsim.studies.sweep.figure import sweep_figure
 from specsim.studies.sweep.run import Sweep
-from specsim.studies.sweep.tables import run_columns, summary_columns
-from specsim.studies.sweep.text import BY_LATENCY, BY_THROUGHPUT, basis, speedups, sweep_sentences, sweep_table
+from specsim.studies.sweep.tables import sweep_tables
+from specsim.studies.sweep.text import (
+    BY_LATENCY,
+    BY_THROUGHPUT,
+    basis,
+    kept_sentence,
+    speedups,
+    sweep_sentences,
+    sweep_table,
+)
 from specsim.studies.sweep.value_labels import Labels
 
 MOST_LINES = 8
@@ -29,21 +37,28 @@ UP = {
 }
 
 
-def sweep_files(sweep: Sweep, form: Format = "csv") -> Mapping[str, Writer]:
-    """File name → what writes it; a figure where one or two things vary."""
-    files = {
-        f"runs.{form}": _table_writer(run_columns(sweep), form),
-        f"summary.{form}": _table_writer(summary_columns(sweep), form),
-        "answer.txt": text_writer(as_text(sweep_sentences(sweep), sweep_table(sweep))),
-        "grid.yaml": bytes_writer(sweep.grid.path.read_bytes()),
-        "provenance.json": text_writer(_provenance(sweep)),
-    }
-    return files | _figure(sweep)
+def sweep_answer(sweep: Sweep, form: Format, *, kept: Path, folder: Path) -> Answer:
+    """What ``specsim sweep`` prints and writes beside the cells that it keeps; a figure where one or two things vary.
 
-
-def _table_writer(columns: Columns, form: Format) -> Writer:
-    """CSV with quotation marks where a text has commas, which tables of records do without."""
-    return table_writer(pd.DataFrame(dict(columns))) if form == "csv" else columns_writer(columns, form)
+    Args:
+        sweep: what came out.
+        form: of the tables.
+        kept: folder of the cells.
+        folder: of the result.
+    """
+    again = "run it again" if (folder / "cells").is_dir() else "run it again with --force"
+    return Answer(
+        sentences=sweep_sentences(sweep),
+        tables=[sweep_table(sweep), *sweep_tables(sweep, form)],
+        figures=_figure(sweep),
+        files={
+            "grid.yaml": bytes_writer(sweep.grid.path.read_bytes()),
+            "provenance.json": text_writer(_provenance(sweep)),
+        },
+        footer=[kept_sentence(sweep, kept)],
+        partial=f"{sweep.missing} of {len(sweep.cells)} cells are missing; {again} to go on" if sweep.stopped else "",
+        failed=bool(sweep.failed),
+    )
 
 
 def _provenance(sweep: Sweep) -> str:
@@ -51,7 +66,7 @@ def _provenance(sweep: Sweep) -> str:
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
-def _figure(sweep: Sweep) -> dict[str, Writer]:
+def _figure(sweep: Sweep) -> dict[str, Figure]:
     grid = sweep.grid.grid
     axes = [[path] for path in grid.fields] + [list(group) for group in grid.together]
     rows = speedups(sweep)
@@ -73,7 +88,7 @@ def _figure(sweep: Sweep) -> dict[str, Writer]:
     of_lines = f"lines: {' and '.join(lines)}" if lines else ""
     words = {"title": grid.name, "subtitle": grid.description, "across": label, "lines": of_lines}
     figure = sweep_figure(points, up=f"speedup: {UP[basis(sweep)]}; bands: 95 %", **words)
-    return {"sweep.png": bytes_writer(png_bytes(figure)), "sweep.svg": bytes_writer(svg_bytes(figure))}
+    return {"sweep": figure}
 
 
 def _length(grid: Grid, paths: list[str]) -> int:
