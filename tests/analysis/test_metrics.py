@@ -20,7 +20,8 @@ from specsim.analysis.latencies import (
     tpot,
     ttft,
 )
-from specsim.analysis.metrics import mean_running_batch, output_tokens_per_s, summarise
+from specsim.analysis.metrics import mean_running_batch, output_tokens_per_s
+from specsim.analysis.run_view import RunView
 
 
 def test_latencies_per_request(run):
@@ -55,21 +56,20 @@ def test_a_summary_leaves_nan_out_and_interpolates():
 
 
 def test_throughput_over_the_whole_run(run):
-    metrics = summarise(run)
+    metrics = RunView(run)
     assert metrics.duration == 6
-    assert metrics.output_tokens_per_s == 11 / 6
+    assert metrics.client_tokens_per_s == 11 / 6
     assert metrics.requests_per_s == 3 / 6
     assert metrics.busy_fraction == 1
     assert metrics.window is None
-    assert math.isnan(metrics.steady_output_tokens_per_s)
 
 
 def test_a_window_counts_what_was_ready_within_it(run):
     # Of the steps ending at 1, 3, 5, 6, those in (1, 5] emitted 4 and 3.
     assert output_tokens_per_s(run, (1, 5)) == 7 / 4
-    metrics = summarise(run, window=(1, 5))
-    assert metrics.steady_output_tokens_per_s == 7 / 4
-    assert metrics.mean_running_batch == 2
+    metrics = RunView(run, (1, 5))
+    assert metrics.tokens_per_s == 7 / 4
+    assert metrics.running_batch == 2
 
 
 def test_adjoining_windows_add_up(run):
@@ -87,13 +87,13 @@ def test_load_is_weighted_by_time(run):
 def test_idle_time_is_not_part_of_the_load_but_of_the_duration(run):
     late = dataclasses.replace(run.steps, start=run.steps.start + 6, end=run.steps.end + 6)
     requests = dataclasses.replace(run.requests, finish=run.requests.finish + 6)
-    metrics = summarise(dataclasses.replace(run, steps=late, requests=requests))
-    assert metrics.mean_running_batch == pytest.approx(11 / 6)
+    metrics = RunView(dataclasses.replace(run, steps=late, requests=requests))
+    assert metrics.running_batch == pytest.approx(11 / 6)
     assert metrics.busy_fraction == 0.5
 
 
 def test_shares_of_time(run):
-    shares = summarise(run).part_shares
+    shares = RunView(run).part_shares
     assert shares["weights"] == pytest.approx(4 / 6)
     assert shares["draft"] == pytest.approx(2 / 6)
     assert sum(shares.values()) == pytest.approx(1)

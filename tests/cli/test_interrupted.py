@@ -78,7 +78,7 @@ def test_of_a_curve_the_points_that_are_finished_are_written(command, tmp_path, 
     assert "of 6 points are missing, of batch " in err
     assert out.startswith("Interrupted, so what pays is left open: ")
     files = {path.name for path in (tmp_path / "new").iterdir()}
-    assert files == {"curve.csv", "answer.txt", "scenario.yaml", "provenance.json"}
+    assert files == {"curve.csv", "answer.txt", "scenario.yaml", "provenance.json", "manifest.json"}
     whole, found = (
         pd.read_csv(tmp_path / name / "curve.csv").set_index(["batch", "num_draft_tokens"]) for name in ("whole", "new")
     )

@@ -8,7 +8,8 @@ import pytest
 
 from specsim.analysis.invariants import violations_of_all
 from specsim.analysis.latencies import itl
-from specsim.analysis.metrics import mean_running_batch, summarise
+from specsim.analysis.metrics import mean_running_batch
+from specsim.analysis.run_view import RunView
 from specsim.engine.config import Setup
 from specsim.errors import InfeasibleError, InputError
 from specsim.inputs.models.workload import ClosedLoop, Poisson
@@ -44,10 +45,10 @@ def test_a_fleet_of_one_is_the_scenario_without_it():
             one, other = (getattr(getattr(records, name), field.name) for records in (alone, together))
             if one is not None:
                 np.testing.assert_array_equal(one, other)
-    metrics = [summarise(records) for records in (alone, together)]
-    assert metrics[0].output_tokens_per_s == metrics[1].output_tokens_per_s
+    metrics = [RunView(records) for records in (alone, together)]
+    assert metrics[0].client_tokens_per_s == metrics[1].client_tokens_per_s
     # one sums spans, the other what they cover; both round a few times a step
-    assert metrics[0].mean_running_batch == pytest.approx(metrics[1].mean_running_batch, rel=1e-12)
+    assert metrics[0].running_batch == pytest.approx(metrics[1].running_batch, rel=1e-12)
 
 
 def test_requests_in_flight_are_those_of_the_whole_fleet():
@@ -186,5 +187,5 @@ def test_equal_replicas_that_take_turns_yield_as_many_times_the_tokens_of_one():
         ClosedLoop(kind="closed_loop", concurrency=8), num_draft_tokens=0, num_requests=32, replication=0
     )
     three = run("{replicas: 3}", ClosedLoop(kind="closed_loop", concurrency=24), num_draft_tokens=0, num_requests=96)
-    yields = [summarise(records).output_tokens_per_s for records in (one, three)]
+    yields = [RunView(records).client_tokens_per_s for records in (one, three)]
     assert yields[1] == pytest.approx(3 * yields[0], rel=1e-12)

@@ -7,7 +7,7 @@ import pytest
 
 from specsim.analysis.acceptance import acceptance_length
 from specsim.analysis.latencies import chunk_gaps, itl_per_token, summarise_latency, tallied_itl_per_token
-from specsim.analysis.metrics import summarise
+from specsim.analysis.run_view import RunView
 from specsim.engine.log import GAP_RATIO
 from specsim.inputs.models.policy import PerRequestPolicy, StaticPolicy
 from specsim.inputs.models.workload import ClosedLoop
@@ -26,7 +26,7 @@ def test_a_tally_says_what_its_rounds_say(policy):
         ClosedLoop(kind="closed_loop", concurrency=8),
     )
     kept, counted = (
-        summarise(
+        RunView(
             simulation.run(
                 load, num_draft_tokens=3, num_requests=64, replication=0, policy=policy, keep_rounds=keep_rounds
             )

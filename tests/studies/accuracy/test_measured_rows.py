@@ -2,7 +2,8 @@
 
 import pytest
 
-from specsim.analysis.metrics import summarise
+from specsim.analysis.run_metrics import CLIENT_METRICS
+from specsim.analysis.run_view import RunView
 from specsim.errors import InputError
 from specsim.inputs.measured.measurements import Located, Measurement
 from specsim.inputs.measured.serving_tables import read_measurements
@@ -10,7 +11,6 @@ from specsim.inputs.models.workload import ClosedLoop, Poisson
 from specsim.inputs.read import catalogue
 from specsim.inputs.read.scenario import read_device, read_engine
 from specsim.simulation.replica import Simulation
-from specsim.studies.accuracy.validate.arms import METRICS
 from specsim.studies.accuracy.validate.measured import Arm, arm, arm_inputs, left_out
 from specsim.studies.accuracy.validate.run import validate
 
@@ -61,13 +61,13 @@ def test_a_point_is_the_whole_closed_loop_with_ramp_and_tail(speculating):
     assert values[0] == pytest.approx(10 * 24 / seconds, rel=1e-12)
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", CLIENT_METRICS)
 def test_each_metric_is_that_of_the_run(metric):
     figure = 1e4 if metric.endswith("_ms") else 1
     result = compared(row(metric=metric, baseline=figure, with_speculation=figure))[0]
     inputs = arm_inputs(BASE, arm(row(), speculating=False))
     run = Simulation(inputs).run(inputs.scenario.workload.load, num_draft_tokens=0, num_requests=10, replication=0)
-    assert result.baseline[0] == METRICS[metric](run, summarise(run))
+    assert result.baseline[0] == CLIENT_METRICS[metric].value(RunView(run))
 
 
 def test_a_latency_that_falls_is_a_speedup():

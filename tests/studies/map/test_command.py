@@ -15,7 +15,7 @@ LOOKUPS = "speculation.drafter={kind: ngram, found: 0.6, host_time_per_step: 1 m
 MODEL = "speculation.drafter={kind: draft_model, model: llama-3.2-1b}"
 FILES = {
     *("answer.txt", "breakeven.csv", "map.csv", "map.png", "map.svg"),
-    *("provenance.json", "scenario.yaml"),
+    *("manifest.json", "provenance.json", "scenario.yaml"),
 }
 
 

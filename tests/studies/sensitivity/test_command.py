@@ -13,7 +13,15 @@ SMALL = (
     *("--jobs", "1"),
 )
 FILES = {
-    *("answer.txt", "provenance.json", "scenario.yaml", "sensitivity.csv", "sensitivity.png", "sensitivity.svg"),
+    *(
+        "answer.txt",
+        "manifest.json",
+        "provenance.json",
+        "scenario.yaml",
+        "sensitivity.csv",
+        "sensitivity.png",
+        "sensitivity.svg",
+    ),
 }
 
 

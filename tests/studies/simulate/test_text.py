@@ -10,10 +10,11 @@ import pytest
 
 from specsim.analysis.run_metrics import CLASS_METRICS, METRICS
 from specsim.inputs.read.scenario import load_scenario
-from specsim.studies.simulate.files import load_files
+from specsim.reporting.publish import answer_files
+from specsim.studies.simulate.answer import load_answer
 from specsim.studies.simulate.run import simulate_load
 from specsim.studies.simulate.text import (
-    load_answer,
+    load_headline,
     load_sentences,
     load_table,
     load_tables,
@@ -38,21 +39,21 @@ def loaded(*overrides):
 
 
 def written(inputs, result, folder):
-    for name, write in load_files(inputs, result).items():
+    for name, write in answer_files(load_answer(inputs, result)).items():
         write(folder / name)
     return {file.name: file for file in folder.iterdir()}
 
 
 def test_closed_loop():
     inputs, result = loaded()
-    sentence = load_answer(inputs.scenario, result)
+    sentence = load_headline(inputs.scenario, result)
     assert sentence.startswith("At 4 concurrent requests, 3 draft tokens change output ")
     assert "median TPOT from " in sentence
 
 
 def test_poisson():
     inputs, result = loaded("workload.load={kind: poisson, rate: 90 requests/min}")
-    answer = load_answer(inputs.scenario, result)
+    answer = load_headline(inputs.scenario, result)
     assert answer.startswith("At 1.5 requests/s offered, 3 draft tokens change latencies (p50 / p99): TTFT from ")
     assert "; TPOT from " in answer
     assert "; E2E from " in answer
@@ -61,13 +62,13 @@ def test_poisson():
 
 def test_one_request_is_one():
     inputs, result = loaded("workload.load.concurrency=1")
-    assert load_answer(inputs.scenario, result).startswith("At 1 concurrent request, ")
+    assert load_headline(inputs.scenario, result).startswith("At 1 concurrent request, ")
 
 
 def test_of_an_open_loop_without_speculation_latencies_are_said_too():
     load = "workload.load={kind: constant, rate: 4 requests/s}"
     inputs, result = loaded(load, "speculation.policy.num_draft_tokens=0")
-    answer = load_answer(inputs.scenario, result)
+    answer = load_headline(inputs.scenario, result)
     assert answer.startswith("At 4 requests/s offered in equal gaps: TTFT ")
     assert answer.endswith(" (p50 / p99) without speculation; the server keeps up.")
 
@@ -105,7 +106,7 @@ def test_what_the_figures_are_of_is_said():
 )
 def test_the_load_in_words(load, words):
     inputs, result = loaded(f"workload.load={load}")
-    assert load_answer(inputs.scenario, result).startswith(f"At {words}, 3 draft tokens change ")
+    assert load_headline(inputs.scenario, result).startswith(f"At {words}, 3 draft tokens change ")
 
 
 BURSTGPT = "Timestamp,Model,Request tokens,Response tokens\n0,a,20,5\n1,a,20,0\n2,a,30,6\n2,a,9,0\n3,a,9,2\n"
@@ -162,12 +163,12 @@ def test_classes_stand_beside_the_total(tmp_path):
     lengths = "{kind: fixed, prompt_tokens: 20, output_tokens: 24}"
     mixture = f"workload.mixture=[{{share: 0.6}}, {{share: 0.4, priority: 1, lengths: {lengths}}}]"
     inputs, result = loaded(mixture, "workload.num_requests=60")
-    _, plain, drafted = load_tables(inputs.scenario, result)
+    _, plain, drafted = (table.shown() for table in load_tables(inputs.scenario, result))
     assert [column.header for column in plain.columns] == ["metric", "class 0 (60 %)", "class 1 (40 %)"]
     assert drafted.title == "by class, 3 draft tokens"
     summary = json.loads(written(inputs, result, tmp_path)["summary.json"].read_text())
     of_classes = summary["classes"]["3"]
-    assert set(of_classes[1]) == {metric.name for metric in CLASS_METRICS}
+    assert set(of_classes[1]) == {metric.label for metric in CLASS_METRICS}
     # requests per second add up; each class's share of requests within the SLO is its own
     rates = [part["requests/s"]["estimate"] for part in of_classes]
     assert sum(rates) == pytest.approx(summary["metrics"]["3"]["requests/s"]["estimate"])
@@ -180,13 +181,13 @@ def test_classes_stand_beside_the_total(tmp_path):
 
 def test_one_draft_token():
     inputs, result = loaded("speculation.policy.num_draft_tokens=1")
-    assert " 1 draft token changes " in load_answer(inputs.scenario, result)
+    assert " 1 draft token changes " in load_headline(inputs.scenario, result)
 
 
 def test_without_speculation(tmp_path):
     inputs, result = loaded("speculation.policy.num_draft_tokens=0")
-    assert load_answer(inputs.scenario, result).endswith(" output tokens/s without speculation.")
-    assert [column.header for column in load_table(inputs.scenario, result).columns] == ["metric", "without"]
+    assert load_headline(inputs.scenario, result).endswith(" output tokens/s without speculation.")
+    assert [column.header for column in load_table(inputs.scenario, result).shown().columns] == ["metric", "without"]
     assert {"requests-0.csv", "steps-0.csv"} <= set(written(inputs, result, tmp_path))
 
 
@@ -198,9 +199,9 @@ def test_drafts_longer_than_the_acceptance_stated(tmp_path):
 
 def test_outputs_of_one_token_have_no_time_per_token(tmp_path):
     inputs, result = loaded("workload.lengths.output_tokens=1")
-    metrics = list(load_table(inputs.scenario, result).columns[0].cells)
+    metrics = list(load_table(inputs.scenario, result).shown().columns[0].cells)
     assert not any("TPOT" in metric or "ITL" in metric for metric in metrics)
-    assert "nan" not in load_answer(inputs.scenario, result)
+    assert "nan" not in load_headline(inputs.scenario, result)
     summary = json.loads(written(inputs, result, tmp_path)["summary.json"].read_text())
     assert summary["metrics"]["3"]["TPOT p50 [ms]"]["estimate"] is None
 
@@ -210,7 +211,7 @@ def test_files(tmp_path):
     files = written(inputs, result, tmp_path)
     summary = json.loads(files["summary.json"].read_text())
     assert set(summary["metrics"]) == {"0", "3"}
-    assert set(summary["metrics"]["3"]) == {metric.name for metric in METRICS}
+    assert set(summary["metrics"]["3"]) == {metric.label for metric in METRICS}
     assert all(math.isfinite(value) for value in summary["metrics"]["0"]["output tokens/s"].values())
     requests = np.genfromtxt(files["requests-3.csv"], delimiter=",", names=True)
     assert len(requests) == 12
@@ -236,7 +237,7 @@ def test_provenance_names_versions_sources_and_files(tmp_path):
 @pytest.mark.parametrize("rate", ["100000 requests/s", "0.001 requests/s"])
 def test_extreme_rates(rate):
     inputs, result = loaded(f"workload.load={{kind: poisson, rate: {rate}}}")
-    assert "nan" not in load_answer(inputs.scenario, result)
+    assert "nan" not in load_headline(inputs.scenario, result)
 
 
 @pytest.mark.parametrize(("rate", "arms"), [("10000 requests/s", 2), ("1 requests/s", 0)])
@@ -302,12 +303,12 @@ def test_a_fleet_says_what_it_is_and_how_evenly_it_was_used():
 def test_what_a_fleet_uses_is_of_all_its_devices():
     turns = "fleet={replicas: [{count: 2}, {deployment: {device: h200}}]}"
     _, result = loaded(turns)
-    named = {metric.name: result.interval(0, metric).estimate for metric in METRICS}
+    named = {metric.label: result.interval(0, metric).estimate for metric in METRICS}
     assert named["tokens/s/GPU"] == pytest.approx(named["output tokens/s"] / 3, rel=1e-12)
     run = result.records[0]
     widths = np.array([3.35e12, 3.35e12, 4.8e12])[run.steps.replica]
     moved, possible = run.steps.used[:, 0].sum(), (widths * (run.steps.end - run.steps.start)).sum()
-    whole = {metric.name: result.whole_interval(0, metric).estimate for metric in METRICS}
+    whole = {metric.label: result.whole_interval(0, metric).estimate for metric in METRICS}
     assert whole["bandwidth used [%]"] == pytest.approx(100 * moved / possible, rel=1e-9)
     assert 0 < named["KV in use, peak [%]"] < 1
     assert 50 < named["busy [%]"] <= 100
@@ -382,7 +383,7 @@ def test_a_server_a_little_too_slow_does_not_keep_up():
     alone = inputs.engine.model_copy(update={"max_num_seqs": 1, "speculation_max_num_seqs": 1})
     result = simulate_load(dataclasses.replace(inputs, engine=alone))
     assert 1 / result.sending_share[0] < 1.2
-    assert "does not keep up" in load_answer(inputs.scenario, result)
+    assert "does not keep up" in load_headline(inputs.scenario, result)
 
 
 @pytest.mark.parametrize(("load", "number", "most"), [(0.9, 256, 0.02), (0.95, 3000, 0.02)])

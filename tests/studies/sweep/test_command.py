@@ -26,7 +26,7 @@ fields:
 replications: 2
 """
 TABLES = {"runs.csv", "summary.csv"}
-FILES = TABLES | {"answer.txt", "grid.yaml", "provenance.json", "sweep.png", "sweep.svg"}
+FILES = TABLES | {"answer.txt", "manifest.json", "grid.yaml", "provenance.json", "sweep.png", "sweep.svg"}
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ def test_tables_are_tidy(command, grid, tmp_path):
     assert list(runs.columns[:6]) == ["cell", *fields, "arm", "num_draft_tokens", "replication"]
     assert not runs.duplicated(["cell", "arm", "replication"]).any()
     for metric in METRICS:
-        means = runs.groupby(["cell", "num_draft_tokens"])[metric.name].mean().to_numpy()
-        np.testing.assert_allclose(means, summary[metric.name], rtol=1e-8)  # tables carry ten digits
+        means = runs.groupby(["cell", "num_draft_tokens"])[metric.label].mean().to_numpy()
+        np.testing.assert_allclose(means, summary[metric.label], rtol=1e-8)  # tables carry ten digits
     paired = runs.pivot(index=["cell", "replication"], columns="arm", values="output tokens/s")
     by_hand = (paired["with"] / paired["without"]).groupby("cell").agg(lambda ratio: ratio.prod() ** (1 / len(ratio)))
     drafted = summary[summary["arm"] == "with"].set_index("cell")
