@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,10 +25,8 @@ ROOT = Path(specsim.__file__).parents[1]
 DEMO = "llama3.1-8b-h100-eagle3"
 SHORT = ("--set", "workload.lengths={kind: fixed, prompt_tokens: 64, output_tokens: 16}")
 CURVE = ("--set", "curve={batches: [1, 16, 512], num_draft_tokens: [2, 5], replications: 3, requests_per_slot: 3}")
-LOAD = (
-    *("--set", "run.replications=2", "--set", "workload.num_requests=32", "--set", "workload.load.concurrency=8"),
-    *("--set", "workload.lengths.output_tokens=24"),
-)
+FEW = ("--set", "run.replications=2", "--set", "workload.num_requests=32")
+LOAD = (*FEW, "--set", "workload.load.concurrency=8", "--set", "workload.lengths.output_tokens=24")
 PLAN = ("--set", "plan={width: 0.3, seeds: 3, min_requests: 200, most_requests: 400}", "--slo", "ttft:100 e2e.p90:300")
 GRID = f"""\
 name: golden
@@ -40,285 +39,21 @@ replications: 2
 """
 STEPS = "a100-llama-3.1-8b-median-itl"
 
-CASES: dict[str, tuple[str, ...]] = {
-    "curve": ("curve", DEMO, *SHORT, *CURVE, "--jobs", "1", "--out", "out"),
-    "curve-tree": (
-        "curve",
-        "llama3.1-8b-h100-eagle3-tree",
-        *SHORT,
-        "--set",
-        "curve.batches=[1,8]",
-        "--set",
-        "curve.replications=2",
-        "--jobs",
-        "1",
-        "--out",
-        "out",
-    ),
-    "curve-theory": (
-        "curve",
-        "theory-h100-ideal",
-        "--set",
-        "curve={batches: [1, 64], replications: 2, requests_per_slot: 3}",
-        "--jobs",
-        "1",
-        "--out",
-        "out",
-    ),
-    "curve-off": (
-        "curve",
-        DEMO,
-        *SHORT,
-        *CURVE,
-        "--set",
-        "speculation.policy.num_draft_tokens=0",
-        "--jobs",
-        "1",
-        "--out",
-        "out",
-    ),
-    "curve-ngram": (
-        "curve",
-        DEMO,
-        *SHORT,
-        *CURVE,
-        "--set",
-        "speculation.drafter={kind: ngram, found: 0.6, host_time_per_step: 1 ms, host_time_per_sequence: 1 us}",
-        "--jobs",
-        "1",
-        "--out",
-        "out",
-    ),
-    "curve-mtp": (
-        "curve",
-        "qwen3.5-35b-a3b-h200-mtp",
-        *SHORT,
-        "--set",
-        "curve={batches: [1, 32], replications: 2, requests_per_slot: 3}",
-        "--jobs",
-        "1",
-        "--out",
-        "out",
-    ),
-    "curve-fleet": (
-        "curve",
-        "llama3.1-8b-4xh100-fleet",
-        *SHORT,
-        "--set",
-        "curve={batches: [4, 32], replications: 2, requests_per_slot: 3}",
-        "--jobs",
-        "1",
-        "--out",
-        "out",
-    ),
-    "map": (
-        "map",
-        DEMO,
-        "--set",
-        "map.replications=2",
-        "--set",
-        "curve.min_requests=8",
-        "--set",
-        "curve.requests_per_slot=3",
-        "--contexts",
-        "64,256",
-        "--batches",
-        "2,512",
-        "--num-draft-tokens",
-        "2,3",
-        "--jobs",
-        "1",
-        "--out",
-        "out",
-    ),
-    "sensitivity": (
-        "sensitivity",
-        DEMO,
-        *SHORT,
-        "--set",
-        "curve={batches: [1, 64, 512], replications: 2, requests_per_slot: 3}",
-        "--jobs",
-        "1",
-        "--out",
-        "out",
-    ),
-    "decide": ("decide", DEMO, *SHORT, *CURVE, "--checkpoint", "org/head", "--jobs", "1", "--out", "out"),
-    "plan": (
-        "plan",
-        DEMO,
-        *SHORT,
-        *PLAN,
-        "--num-draft-tokens",
-        "2",
-        "--rate",
-        "400 requests/s",
-        "--price",
-        "2.5",
-        "--jobs",
-        "1",
-        "--out",
-        "out",
-    ),
-    "plan-policies": (
-        "plan",
-        DEMO,
-        *SHORT,
-        *PLAN,
-        "--policies",
-        "static,goodput",
-        "--num-draft-tokens",
-        "1,3",
-        "--jobs",
-        "1",
-        "--out",
-        "out",
-    ),
-    "compare": (
-        "compare",
-        DEMO,
-        "--variant",
-        "h200: deployment.device=h200",
-        *SHORT,
-        "--set",
-        "curve={replications: 2, requests_per_slot: 3}",
-        "--batches",
-        "1,64",
-        *PLAN,
-        "--price",
-        "h100-sxm=2.5",
-        "--price",
-        "h200=3.2",
-        "--jobs",
-        "1",
-        "--out",
-        "out",
-    ),
-    "optimize": (
-        "optimize",
-        DEMO,
-        *SHORT,
-        *PLAN,
-        "--tensor-parallel",
-        "1",
-        "--max-num-seqs",
-        "8,32",
-        "--token-budget",
-        "512",
-        "--num-draft-tokens",
-        "2",
-        "--policies",
-        "none,static",
-        "--set",
-        "optimize.finalists=2",
-        "--price",
-        "3.6",
-        "--checkpoint",
-        "org/head",
-        "--jobs",
-        "1",
-        "--out",
-        "out",
-    ),
-    "simulate": ("simulate", DEMO, *LOAD, "--check", "--rounds", "--trace", "trace.json", "--out", "out"),
-    "simulate-open": (
-        "simulate",
-        DEMO,
-        *LOAD[:4],
-        *SHORT,
-        "--set",
-        "workload.load={kind: poisson, rate: 20 requests/s}",
-        "--set",
-        "slo={ttft: 200 ms, tpot: 20 ms}",
-        "--out",
-        "out",
-    ),
-    "simulate-policy": (
-        "simulate",
-        DEMO,
-        *LOAD,
-        "--set",
-        "speculation.policy={kind: goodput, num_draft_tokens: 4}",
-        "--out",
-        "out",
-    ),
-    "simulate-fleet": (
-        "simulate",
-        "llama3.1-8b-4xh100-fleet",
-        "--set",
-        "run.replications=2",
-        "--set",
-        "workload.num_requests=48",
-        *SHORT,
-        "--out",
-        "out",
-    ),
-    "simulate-disaggregated": (
-        "simulate",
-        "llama3.1-8b-4xh100-disaggregated",
-        "--set",
-        "run.replications=2",
-        "--set",
-        "workload.num_requests=48",
-        *SHORT,
-        "--out",
-        "out",
-    ),
-    "simulate-models": (
-        "simulate",
-        "llama3.1-8b-h100-language-models",
-        "--set",
-        "run.replications=2",
-        "--set",
-        "workload.num_requests=32",
-        *SHORT,
-        "--out",
-        "out",
-    ),
-    "simulate-prefixes": (
-        "simulate",
-        DEMO,
-        *LOAD[:4],
-        *SHORT,
-        "--set",
-        "deployment.prefix_caching=true",
-        "--out",
-        "out",
-    ),
-    "sweep": ("sweep", "grid.yaml", "--jobs", "1", "--out", "out"),
-    "cost": ("cost", DEMO, "--batch", "1,64", "--num-draft-tokens", "0,3", "--out", "out"),
-    "cost-hybrid": ("cost", "qwen3.5-35b-a3b-h200-mtp"),
-    "cost-moe": ("cost", "deepseek-r1-8xb200-mtp", "--batch", "64", "--context", "4000", "--prompt-tokens", "512"),
-    "theory": ("theory", "--alpha", "0.7,0.8", "--gamma", "3,4", "--draft-cost", "0.05"),
-    "validate": ("validate", "--steps", STEPS, "--out", "out"),
-    "validate-quick": (
-        "validate",
-        "--measurements",
-        "a100-llama-3.1-8b-eagle3-runs",
-        "--quick",
-        "--jobs",
-        "1",
-        "--out",
-        "out",
-    ),
-    "calibrate": ("calibrate", "--steps", STEPS, "--start", "vllm", "--out", "mine.yaml", "--name", "mine"),
-    "prove": ("prove", "--quick"),
-    **{
-        f"list-{what}": ("list", what)
-        for what in ("hardware", "engines", "models", "scenarios", "grids", "lengths", "measurements", "steps")
-    },
-    **{f"schema-{kind}": ("schema", kind) for kind in ("scenario", "device", "engine", "grid")},
-    "bad-scenario": ("curve", DEMO, "--set", "curve.batchs=[1]", "--set", "slo.tpot=5"),
-    "bad-options": ("plan", DEMO, "--slo", "ttft:x", "--policies", "none,nonsense", "--num-draft-tokens", "0,x"),
-    "bad-map": ("map", DEMO, "--contexts", "0,x", "--batches", "-1"),
-    "bad-optimize": ("optimize", DEMO, "--tensor-parallel", "x", "--policies", "y", "--trials", "0"),
-    "bad-compare": ("compare", DEMO, "no-such", "--price", "x=y", "--batches", "0", "--variant", "nonsense"),
-    "infeasible": ("curve", DEMO, "--set", "workload.lengths.prompt_tokens=999999"),
-}
+
+def cases() -> dict[str, list[str]]:
+    """Name → arguments, from ``golden_cases.txt``."""
+    text = Path(__file__).with_name("golden_cases.txt").read_text(encoding="utf-8").replace("\n  ", " ")
+    words = {"DEMO": (DEMO,), "STEPS": (STEPS,), "SHORT": SHORT, "CURVE": CURVE, "LOAD": LOAD, "FEW": FEW, "PLAN": PLAN}
+    found = {}
+    for line in text.splitlines()[1:]:
+        name, _, arguments = line.partition(": ")
+        found[name] = [word for each in shlex.split(arguments) for word in words.get(each, (each,))]
+    return found
 
 
 def record(folder: Path, only: list[str]) -> None:
     """Run the cases, each in a folder of its own."""
-    for name, arguments in CASES.items():
+    for name, arguments in cases().items():
         if only and name not in only:
             continue
         place = folder / name
