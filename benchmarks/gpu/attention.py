@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import torch
-import triton
-import triton.language as tl
-from dimensions import DEVICE, DTYPE
+from dimensions import DEVICE, DTYPE, tl, triton
 
 
 @triton.jit

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 import torch
 
 if not torch.cuda.is_available():
-    os.environ.setdefault("TRITON_INTERPRET", "1")
+    os.environ.setdefault("TRITON_INTERPRET", "1")  # read while triton is imported, so others import it from here
+
+import triton
+import triton.language as tl
+
+__all__ = ["DEVICE", "DTYPE", "LLAMA_8B", "TINY", "Dimensions", "random", "tl", "triton"]
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 DTYPE = torch.bfloat16 if DEVICE == "cuda" else torch.float16  # Triton's interpreter cannot multiply BF16

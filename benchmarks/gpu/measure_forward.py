@@ -17,9 +17,8 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F  # noqa: N812 (the field's own name)
-import triton
 from attention import TUNED, causal, cudnn, decode, packed
-from dimensions import DEVICE, LLAMA_8B, TINY, random
+from dimensions import DEVICE, LLAMA_8B, TINY, random, triton
 from kernel_checks import check
 from model import Model
 from timing import Table, after_idle_ms, lasting_ms, times_ms

@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 
 import torch
-import triton
-from dimensions import DEVICE
+from dimensions import DEVICE, triton
 
 SETTING = ["device", "software", "date"]
 COLUMNS = [*SETTING, "quantity", "batch", "query_tokens", "context", "median_ms", "min_ms", "repeats"]
