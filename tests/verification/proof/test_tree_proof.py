@@ -10,7 +10,7 @@ from specsim.verification import verify_chain, verify_tree
 from specsim.verification.proof.losslessness import START, MarkovPair, random_markov_pair
 from specsim.verification.proof.mutants.tree import TREE_LAW_BREAKERS, TREE_SLOW, TREE_SUBTLE
 from specsim.verification.proof.mutants.tree_steps import as_tree_verifier
-from specsim.verification.proof.tree_checks import NUM_TREE_CHECKS, tree_checks
+from specsim.verification.proof.tree_checks import NUM_TREE_CHECKS
 from specsim.verification.proof.tree_exact import CASES, SMALL_CASES, exact_tree_errors
 from specsim.verification.proof.tree_loops import tree_by_loops
 from specsim.verification.proof.tree_losslessness import SHAPES, expected_tree_tokens, propose_trees
@@ -18,6 +18,8 @@ from specsim.verification.proof.tree_rule import cells, draws
 from specsim.verification.trees.forest import Siblings
 from specsim.verification.trees.siblings import SCHEMES
 from specsim.verification.trees.tree import walk_and_draw
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("proof")]
 
 ALL = get_args(Siblings)
 CELLS, LAW, JOINT, COUNT = (
@@ -29,18 +31,13 @@ CELLS, LAW, JOINT, COUNT = (
 
 
 @pytest.fixture(scope="module")
-def checks():
-    return tuple(tree_checks(seed=2))
+def statistic(tree_proof):
+    return {(check.verifier, check.test): check.statistic for check in tree_proof}
 
 
-@pytest.fixture(scope="module")
-def statistic(checks):
-    return {(check.verifier, check.test): check.statistic for check in checks}
-
-
-def test_every_check_comes_out_as_it_should(checks):
-    assert [check for check in checks if not check.passed] == []
-    assert len(checks) == NUM_TREE_CHECKS
+def test_every_check_comes_out_as_it_should(tree_proof):
+    assert [check for check in tree_proof if not check.passed] == []
+    assert len(tree_proof) == NUM_TREE_CHECKS
 
 
 @pytest.mark.parametrize("siblings", ALL)
