@@ -18,8 +18,8 @@ from specsim.studies.compare.ranking import Offer, Ranking, extra_cost
 from specsim.studies.compare.ranking_text import extra_cell, is_best
 from specsim.studies.compare.run import Comparison, Subject
 from specsim.studies.compare.text import arm_name, frontier, rivals_of
-from specsim.studies.plan.files import arms_frame
 from specsim.studies.plan.run import ArmResult, PlanResult
+from specsim.studies.plan.tables import plan_table
 
 
 def offers_table(comparison: Comparison, ranked: Ranking) -> Table:
@@ -118,7 +118,9 @@ def _cell_columns(cell: Cell, cells: Sequence[Cell]) -> dict[str, Any]:
 def plans_frame(comparison: Comparison, ranked: Ranking | None) -> pd.DataFrame:
     """A row for each scenario and arm: what it costs, then what ``specsim plan`` says of it."""
     frames = [
-        pd.concat([_costs(subject, subject.plan, ranked), arms_frame(subject.plan)], axis=1)
+        pd.concat(
+            [_costs(subject, subject.plan, ranked), plan_table(subject.inputs.scenario, subject.plan).frame()], axis=1
+        )
         for subject in comparison.subjects
         if subject.plan
     ]

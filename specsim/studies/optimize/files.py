@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,7 +11,7 @@ import pandas as pd
 from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.deployment import subtitle
 from specsim.reporting.extrapolation import extrapolation_sentence
-from specsim.reporting.folders import Writer, bytes_writer, table_writer, text_writer
+from specsim.reporting.folders import Writer, bytes_writer, json_writer, table_writer, text_writer
 from specsim.reporting.inputs import provenance_json
 from specsim.reporting.style import no_math, png_bytes, svg_bytes
 from specsim.reporting.text import as_text
@@ -24,7 +23,6 @@ from specsim.studies.optimize.tables import finalists_table, worth_table
 from specsim.studies.optimize.text import short_words
 from specsim.studies.optimize.wording import cost_words, setting_values, short_arm_words, value_of
 from specsim.studies.plan.arms import Arm
-from specsim.studies.plan.files import finite
 from specsim.studies.plan.run import ArmResult
 from specsim.studies.plan.text import limits_words
 
@@ -42,7 +40,7 @@ def optimize_files(inputs: Inputs, found: Optimum, sentences: Sequence[str], pas
     tables = ([finalists_table(found)] if found.finalists else []) + ([worth_table(found)] if found.ranked else [])
     files = {
         "optimize.csv": table_writer(pd.DataFrame(list(_rows(found)))),
-        "optimize.json": text_writer(_json(found, sentences, paste, warning)),
+        "optimize.json": _json(found, sentences, paste, warning),
         "answer.txt": text_writer(as_text(sentences, *tables) + (f"{paste}\n" if paste else "")),
         "provenance.json": text_writer(provenance_json(inputs, warning)),
         **_figures(inputs, found),
@@ -112,7 +110,7 @@ def _columns(
     }
 
 
-def _json(found: Optimum, sentences: Sequence[str], paste: str, warning: str | None) -> str:
+def _json(found: Optimum, sentences: Sequence[str], paste: str, warning: str | None) -> Writer:
     content: dict[str, Any] = {
         "answer": sentences[0],
         "limits": [limit._asdict() for limit in found.limits],
@@ -129,7 +127,7 @@ def _json(found: Optimum, sentences: Sequence[str], paste: str, warning: str | N
     }
     if warning:
         content["warning"] = warning
-    return json.dumps(finite(content), indent=2, ensure_ascii=False) + "\n"
+    return json_writer(content)
 
 
 def _finalist_json(found: Optimum, one: Finalist) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from specsim.studies.compare.ranking import extra_cost, ranking
 from specsim.studies.compare.run import compared_arms, simulate_comparison
 from specsim.studies.compare.tables import cells_frame, plans_frame
 from specsim.studies.plan.capacity import Capacity, rate_ratio
-from specsim.studies.plan.files import arms_frame
 from specsim.studies.plan.run import measure_arm, plan_of
+from specsim.studies.plan.tables import plan_table
 
 DEMO = "llama3.1-8b-h100-eagle3"
 SMALL = (
@@ -96,7 +96,7 @@ def test_costs_in_closed_form(comparison):
 def test_a_plan_is_that_of_specsim_plan(comparison):
     subject = comparison.subjects[-1]
     planned = plan_of(subject.inputs, [measure_arm(subject.inputs, arm) for arm in subject.arms])
-    expected, found = arms_frame(planned), plans_frame(comparison, None)
+    expected, found = plan_table(subject.inputs.scenario, planned).frame(), plans_frame(comparison, None)
     own = found[found["scenario"] == subject.name]
     assert own[list(expected)].to_csv(index=False) == expected.to_csv(index=False)
 
