@@ -161,7 +161,7 @@ class PlanResult:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PlannedArm:
     """One arm of a plan.
 

@@ -37,7 +37,7 @@ def plan_headline(inputs: Inputs, result: PlanResult) -> str:
         over = f" (mean over seeds {gain.estimate:.2f}× [{gain.low:.2f}, {gain.high:.2f}] that without speculation)"
     return (
         f"Within {limits_words(result.limits)}, {_replica(inputs, result)} serves {plain(capacity.bound, 3)} "
-        f"requests/s {arm_words(scenario, best)}{over}; {binding_words(result.limits, best)}."
+        f"requests/s {arm_words(scenario, best.arm)}{over}; {binding_words(result.limits, best)}."
     )
 
 
@@ -72,9 +72,9 @@ def drafting(scenario: Scenario, arm: Arm, without: str = "none") -> str:
     return policy_words(with_arm(scenario, arm)) if arm.policy else without
 
 
-def arm_words(scenario: Scenario, result: ArmResult) -> str:
+def arm_words(scenario: Scenario, arm: Arm) -> str:
     """``with 3 draft tokens``, ``without speculation``."""
-    return f"{'with ' if result.arm.policy else ''}{drafting(scenario, result.arm, 'without speculation')}"
+    return f"{'with ' if arm.policy else ''}{drafting(scenario, arm, 'without speculation')}"
 
 
 def binding_words(limits: tuple[Limit, ...], result: ArmResult) -> str:
@@ -106,7 +106,7 @@ def _demand(scenario: Scenario, result: PlanResult) -> Iterator[str]:
             f"{plain(serving.kilowatts, 3)} kW and {plain(serving.joules_per_token, 3)} J per output token at full "
             "board power"
         )
-    how = arm_words(scenario, result.best)
+    how = arm_words(scenario, result.best.arm)
     yield f"For {rates} {how}: {number}{''.join(f', {cost}' for cost in costs)}."
 
 
@@ -143,14 +143,14 @@ def bound_sentences(scenario: Scenario, capacity: Capacity) -> Iterator[str]:
 def floor_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     """Why an arm meets the limits at no rate."""
     for found in result.arms:
-        missed = [floor for floor in found.floors if floor.missed]
+        who, missed = arm_words(scenario, found.arm).capitalize(), [floor for floor in found.floors if floor.missed]
         for floor in missed:
             yield (
-                f"{arm_words(scenario, found).capitalize()} even an empty system takes {1e3 * floor.seconds:.4g} ms "
+                f"{who} even an empty system takes {1e3 * floor.seconds:.4g} ms "
                 f"where {limit_words(floor.limit)} is asked: {floor.made_of}."
             )
         if found.floors and not missed:
-            yield f"{arm_words(scenario, found).capitalize()} the limits are met in an empty system, but at no rate."
+            yield f"{who} the limits are met in an empty system, but at no rate."
 
 
 def _grid(scenario: Scenario) -> str:
@@ -170,7 +170,7 @@ def wide_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
         if found.capacity.over(plan.width) > 1:
             why = "raise plan.most_requests or plan.seeds, or ask for less with plan.width"
             yield (
-                f"{arm_words(scenario, found).capitalize()} the mean is known to ±{found.capacity.half_width:.1%} "
+                f"{arm_words(scenario, found.arm).capitalize()} the mean is known to ±{found.capacity.half_width:.1%} "
                 f"only, with runs as long as they may be; {why}."
             )
 

@@ -17,7 +17,7 @@ SMALL = (
     *("--set", "plan={width: 0.5, seeds: 3, min_requests: 100, most_requests: 400}", "--jobs", "1"),
 )
 LIMITS = ("--slo", "ttft:100")
-FILES = {"answer.txt", "compare.csv", "pareto.png", "pareto.svg", "provenance.json"}
+FILES = {"answer.txt", "compare.csv", "manifest.json", "pareto.png", "pareto.svg", "provenance.json"}
 
 
 def read(folder):
