@@ -8,7 +8,7 @@ from specsim.inputs.models.scenario import Scenario
 from specsim.reporting.columns import Column, Table, with_ends
 from specsim.reporting.intervals import plain
 from specsim.studies.plan.run import PlannedArm, PlanResult
-from specsim.studies.plan.text import binds, drafting, grid_step
+from specsim.studies.plan.text import binds, drafting, grid_step, short_of
 
 
 def plan_table(scenario: Scenario, result: PlanResult) -> Table[PlannedArm]:
@@ -56,7 +56,7 @@ def arm_columns(plan: PlanResult) -> list[Column[PlannedArm]]:
         ),
         Column(
             "short_of", lambda row: row.result.pressure.resource if row.result.pressure else "", "",
-            "what the server is short of at the bound", "short of", _short_of, left=True,
+            "what the server is short of at the bound", "short of", lambda row: short_of(row.result), left=True,
         ),
         Column(
             "utilisation", lambda row: row.result.pressure.utilisation if row.result.pressure else None, "",
@@ -104,11 +104,6 @@ def _binds(row: PlannedArm) -> str:
     if row.result.pressure:
         return binds(row.plan.limits, row.result.capacity)
     return "empty system" if any(floor.missed for floor in row.result.floors) else ""
-
-
-def _short_of(row: PlannedArm) -> str:
-    short = row.result.pressure
-    return f"{short.resource} {short.utilisation:.0%}" if short else ""
 
 
 def _dollars(row: PlannedArm) -> str:

@@ -67,6 +67,12 @@ def binds(limits: tuple[Limit, ...], capacity: Capacity) -> str:
     return "saturation" if capacity.binding is None else limit_name(limits[capacity.binding])
 
 
+def short_of(result: ArmResult) -> str:
+    """``KV 97%``: what the server is short of at the bound, and how much of it is used; empty without a rate."""
+    short = result.pressure
+    return f"{short.resource} {short.utilisation:.0%}" if short else ""
+
+
 def drafting(scenario: Scenario, arm: Arm, without: str = "none") -> str:
     """``3 draft tokens``; what to say without speculation is the caller's."""
     return policy_words(with_arm(scenario, arm)) if arm.policy else without
