@@ -110,15 +110,19 @@ class Table(Generic[Row]):
         """What the file holds."""
         import pandas as pd
 
-        return pd.DataFrame(self.records(), columns=[column.name for column in self.columns if column.value])
-
-    def records(self) -> list[dict[str, Any]]:
-        """Of each row, the file's columns by name."""
-        return [{column.name: column.value(row) for column in self.columns if column.value} for row in self.rows]
+        filed = [column for column in self.columns if column.value]
+        return pd.DataFrame(
+            [[column.value(row) for column in filed if column.value] for row in self.rows],
+            columns=[column.name for column in filed],
+        )
 
     def dictionary(self) -> list[dict[str, str]]:
         """What each column of the file is."""
         return [entry(column.name, column.unit, column.description) for column in self.columns if column.value]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Of each row, the file's columns by name."""
+        return [{column.name: column.value(row) for column in self.columns if column.value} for row in self.rows]
 
     def shown(self) -> RichTable | None:
         """What the terminal shows; None where no column has a head there, or there is no row."""

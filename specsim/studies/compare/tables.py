@@ -20,10 +20,7 @@ def cells_table(cells: Sequence[Cell]) -> Table[Cell]:
     """A row for each scenario, arm and batch."""
     columns: list[Column[Cell]] = [
         Column("scenario", lambda cell: cell.subject.name, "", "name of the scenario"),
-        Column(
-            "policy", lambda cell: cell.arm.policy.kind if cell.arm.policy else "none", "",
-            "kind of the policy that decides draft lengths",
-        ),
+        Column("policy", lambda cell: cell.arm.kind, "", "kind of the policy that decides draft lengths"),
         Column("num_draft_tokens", lambda cell: cell.arm.num_draft_tokens, "tokens", "longest draft; 0 for none"),
         Column("batch", lambda cell: cell.batch, "requests", "requests in flight, of a fleet in all of it"),
         Column("gpus", lambda cell: cell.subject.num_devices, "", "devices of a replica, or of the fleet"),

@@ -78,7 +78,8 @@ def _settings(asked: Inputs, best: Finalist, paste: str) -> dict[str, Writer]:
 
 def _json(found: Optimum, tried: Table[Tried], headline: str, paste: str, warning: str) -> dict[str, Any]:
     rows = tried.records()
-    trials = [row for row in rows if row["fidelity"] == "short"]
+    short = [row for row in rows if row["fidelity"] == "short"]
+    trials = [{name: value for name, value in row.items() if value is not None} for row in short]  # what is known
     return {
         "answer": headline,
         "limits": [limit._asdict() for limit in found.limits],
@@ -91,7 +92,7 @@ def _json(found: Optimum, tried: Table[Tried], headline: str, paste: str, warnin
         "finalists": [row | _details(found, one) for row, one in zip(rows, found.finalists, strict=False)],
         "why_not_as_it_stands": found.own_reason or None,
         "vllm": paste or None,
-        "trials": [{name: value for name, value in row.items() if value is not None} for row in trials],
+        "trials": trials,
         **({"warning": warning} if warning else {}),
     }
 

@@ -103,18 +103,14 @@ def tried_table(found: Optimum) -> Table[Tried]:
 def _tried(found: Optimum) -> Iterator[Tried]:
     for one in found.finalists:
         arm, result = one.arm, one.result
-        drafts = _kind(arm), arm.num_draft_tokens, arm
+        drafts = arm.kind, arm.num_draft_tokens, arm
         yield Tried("final", one.at, *drafts, "", result, result.capacity.bound, one.gpu_seconds, one.as_it_stands)
     for trial in found.trials:
         arm, rate = trial.arm, trial.result.capacity.mean if trial.result else 0.0
-        drafts = _kind(arm), arm.num_draft_tokens, arm
+        drafts = arm.kind, arm.num_draft_tokens, arm
         yield Tried("short", trial.settings[:3], *drafts, trial.reason, trial.result, rate, trial.gpu_seconds)
     for settings, reason in found.barred.items():
         yield Tried("none", settings[:3], settings.policy, settings.num_draft_tokens, reason=reason)
-
-
-def _kind(arm: Arm) -> str:
-    return arm.policy.kind if arm.policy else "none"
 
 
 def _finite(gpu_seconds: float) -> float:

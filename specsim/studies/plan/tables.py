@@ -22,8 +22,7 @@ def arm_columns(plan: PlanResult) -> list[Column[PlannedArm]]:
     demanded, priced, powered = plan.demand is not None, plan.price is not None, plan.power is not None
     return [
         Column(
-            "policy", lambda row: row.result.arm.policy.kind if row.result.arm.policy else "none", "",
-            "kind of the policy that decides draft lengths",
+            "policy", lambda row: row.result.arm.kind, "", "kind of the policy that decides draft lengths",
             "policy", lambda row: drafting(row.scenario, row.result.arm), left=True,
         ),
         Column("num_draft_tokens", lambda row: row.result.arm.num_draft_tokens, "tokens", "longest draft; 0 for none"),
