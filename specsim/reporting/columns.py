@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from specsim.analysis.intervals import Interval
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 Row = TypeVar("Row")
+Read = TypeVar("Read", contravariant=True)
+"""Rows that a column can read: one that reads a kind of row reads any narrower kind too."""
 Described = Mapping[str, tuple[str, str]]
 """Column name → its unit (empty without one) and what it is."""
 
 
 @dataclass(frozen=True)
-class Column(Generic[Row]):
+class Column(Generic[Read]):
     """A column of a file, of the terminal's table, or of both.
 
     Attributes:
@@ -33,27 +35,44 @@ class Column(Generic[Row]):
         cell: of a row, what the terminal shows: plain text, or a rich ``Text`` with colours.
         left: whether the terminal aligns it left.
         fold: whether long cells are broken over lines instead of cut.
+        no_wrap: whether cells stay on one line.
     """
 
     name: str = ""
-    value: Callable[[Row], Any] | None = None
+    value: Callable[[Read], Any] | None = None
     unit: str = ""
     description: str = ""
     head: str = ""
-    cell: Callable[[Row], str | Text] | None = None
+    cell: Callable[[Read], str | Text] | None = None
     left: bool = False
     fold: bool = False
+    no_wrap: bool = False
 
 
-def shown(head: str, cell: Callable[[Row], str | Text], *, left: bool = False, fold: bool = False) -> Column[Row]:
+def shown(
+    head: str, cell: Callable[[Row], str | Text], *, left: bool = False, fold: bool = False, no_wrap: bool = False
+) -> Column[Row]:
     """A column that only the terminal has."""
-    return Column(head=head, cell=cell, left=left, fold=fold)
+    return Column(head=head, cell=cell, left=left, fold=fold, no_wrap=no_wrap)
+
+
+def filed(columns: Iterable[Column[Row]]) -> list[Column[Row]]:
+    """The columns of a file, none of which the terminal shows."""
+    return [replace(column, cell=None) for column in columns if column.value]
 
 
 def with_ends(
-    name: str, interval: Callable[[Row], Interval | None], description: str, unit: str = ""
+    name: str,
+    interval: Callable[[Row], Interval | None],
+    description: str,
+    unit: str = "",
+    head: str = "",
+    cell: Callable[[Row], str | Text] | None = None,
 ) -> tuple[Column[Row], ...]:
-    """Three columns of a file: an estimate, and the ends of its 95 % interval; NaN where there is none."""
+    """Three columns of a file: an estimate, and the ends of its 95 % interval; NaN where there is none.
+
+    The first may be shown on the terminal too.
+    """
 
     def end(part: str) -> Callable[[Row], float]:
         def value(row: Row) -> float:
@@ -63,7 +82,7 @@ def with_ends(
         return value
 
     return (
-        Column(name, end("estimate"), unit, description),
+        Column(name, end("estimate"), unit, description, head, cell),
         Column(f"{name}_low", end("low"), unit, f"lower end of its 95 % interval: {name}"),
         Column(f"{name}_high", end("high"), unit, f"upper end of its 95 % interval: {name}"),
     )
@@ -109,6 +128,10 @@ class Table(Generic[Row]):
         """What each column of the file is."""
         return [entry(column.name, column.unit, column.description) for column in self.columns if column.value]
 
+    def records(self) -> list[dict[str, Any]]:
+        """Of each row, the file's columns by name."""
+        return [{column.name: column.value(row) for column in self.columns if column.value} for row in self.rows]
+
     def shown(self) -> RichTable | None:
         """What the terminal shows; None where no column has a head there, or there is no row."""
         from rich.markup import escape
@@ -123,6 +146,7 @@ class Table(Generic[Row]):
                 escape(column.head),
                 justify="left" if column.left else "right",
                 overflow="fold" if column.fold else "ellipsis",
+                no_wrap=column.no_wrap,
             )
         for i, row in enumerate(self.rows):
             if i in self.sections:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from specsim.errors import InputError, Problem
@@ -180,6 +183,22 @@ def text_writer(text: str) -> Writer:
         path.write_text(text, encoding="utf-8")
 
     return write
+
+
+def json_writer(content: Mapping[str, Any]) -> Writer:
+    """Writes JSON, with null for numbers that are not finite."""
+    return text_writer(json.dumps(_finite(content), indent=2, ensure_ascii=False) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN."""
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def bytes_writer(content: bytes) -> Writer:

@@ -35,6 +35,23 @@ def plain(value: float, digits: int = DIGITS) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def percent(share: float, sign: str = "", digits: int = 1) -> str:
+    """``3.1``, or ``+3.1`` with "+" for a sign; a 0 has none."""
+    text = f"{100 * share:{sign}.{digits}f}"
+    return f"{0:.{digits}f}" if float(text) == 0 else text
+
+
+def percents(estimate: float, low: float, high: float, sign: str = "", digits: int = 1) -> str:
+    """``3.1 % [2.9, 3.3]``: shares, an estimate and the ends of its interval."""
+    first, *ends = (percent(share, sign, digits) for share in (estimate, low, high))
+    return f"{first} % [{', '.join(ends)}]"
+
+
+def over_one(ratio: Interval) -> str:
+    """``+37.1 % [+36.0, +38.2]``: by how much a ratio lies above 1."""
+    return percents(ratio.estimate - 1, ratio.low - 1, ratio.high - 1, "+")
+
+
 def _at(value: float, place: int) -> str:
     """Rounded to so many digits after the point, or before it where that is negative."""
     return f"{round(value, place):,.{max(place, 0)}f}"

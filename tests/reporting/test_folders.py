@@ -2,6 +2,7 @@
 
 import os
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -9,6 +10,7 @@ from specsim.errors import InputError
 from specsim.reporting.folders import (
     MANIFEST,
     bytes_writer,
+    json_writer,
     manifest,
     refuse_existing,
     table_writer,
@@ -130,3 +132,13 @@ def test_one_file_where_it_cannot_be(tmp_path, place):
 def test_tables_keep_ten_digits(tmp_path):
     table_writer(pd.DataFrame({"x": [1 / 3], "n": [12]}))(tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == "x,n\n0.3333333333,12\n"
+
+
+def test_json_has_no_numbers_that_are_not_finite(tmp_path):
+    content = {"a": float("nan"), "b": (np.float64(1.5), np.inf, np.int64(2)), "c": {"d": [True, None, "é"]}}
+    json_writer(content)(tmp_path / "t.json")
+    text = (tmp_path / "t.json").read_text(encoding="utf-8")
+    assert text == (
+        '{\n  "a": null,\n  "b": [\n    1.5,\n    null,\n    2\n  ],\n  "c": {\n    "d": [\n      true,\n      null,\n'
+        '      "é"\n    ]\n  }\n}\n'
+    )

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from specsim.analysis.intervals import Interval
-from specsim.reporting.intervals import plain, with_interval
+from specsim.reporting.intervals import over_one, percent, percents, plain, with_interval
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,23 @@ def test_a_cell(mean, half, text):
 )
 def test_a_number(value, digits, text):
     assert plain(value, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "sign", "digits", "text"),
+    [
+        (0.0314, "", 1, "3.1"),
+        (0.0314, "+", 1, "+3.1"),
+        (-0.0314, "+", 1, "-3.1"),
+        (-0.0001, "+", 1, "0.0"),
+        (1.234, "+", 0, "+123"),
+        (-0.001, "", 0, "0"),
+    ],
+)
+def test_a_percentage_has_no_sign_at_0(share, sign, digits, text):
+    assert percent(share, sign, digits) == text
+
+
+def test_percentages_with_their_interval():
+    assert percents(0.031, 0.029, 0.033) == "3.1 % [2.9, 3.3]"
+    assert over_one(Interval(1.371, 0.9999, 1.382, 0.95, 4)) == "+37.1 % [0.0, +38.2]"

@@ -70,34 +70,18 @@ def compare(
 
     specsim compare my.yaml --variant 'tp2: deployment.num_devices=2 deployment.tensor_parallel=2'
     """  # noqa: E501, an example that can be pasted
-    from specsim.errors import PartialResultError
     from specsim.inputs.read.compared import Asked, compared_inputs
-    from specsim.reporting.console import console, simulation_bar, warn
-    from specsim.reporting.folders import refuse_existing, write_folder
-    from specsim.studies.compare.files import beyond, comparison_files, comparison_tables
-    from specsim.studies.compare.frontier import cells_of
-    from specsim.studies.compare.ranking import ranking
+    from specsim.reporting.publish import publish
+    from specsim.studies.compare.answer import comparison_answer
     from specsim.studies.compare.run import simulate_comparison
-    from specsim.studies.compare.text import comparison_sentences
 
     compared = compared_inputs(
         Asked(scenarios, variant or (), overrides or (), slo or (), rate, price or (), num_draft_tokens, batches)
     )
-    folder = out or Path("out") / f"{compared[0].scenario.name}-comparison"
-    refuse_existing(folder, force=force, read=[file for inputs in compared for file in inputs.files.values()])
-    with simulation_bar(f"{len(compared)} scenarios") as progress:
-        comparison = simulate_comparison(compared, jobs=jobs, progress=progress)
-    cells, ranked = cells_of(comparison), ranking(comparison)
-    answer, *others = sentences = comparison_sentences(comparison, cells, ranked)
-    write_folder(folder, comparison_files(comparison, cells, ranked, sentences), force=force)
-    warn(beyond(comparison))
-    screen = console()
-    screen.print(answer, style="bold", markup=False, soft_wrap=True)
-    for sentence in others:
-        screen.print(sentence, markup=False, soft_wrap=True)
-    for table in comparison_tables(comparison, cells, ranked):
-        screen.print(table)
-    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
-    if comparison.missing:
-        number = len(compared)
-        raise PartialResultError(f"{len(comparison.missing)} of {number} scenarios are missing")
+    publish(
+        lambda progress: comparison_answer(simulate_comparison(compared, jobs=jobs, progress=progress)),
+        title=f"{len(compared)} scenarios",
+        out=out or Path("out") / f"{compared[0].scenario.name}-comparison",
+        force=force,
+        read=[file for inputs in compared for file in inputs.files.values()],
+    )

@@ -105,3 +105,15 @@ def are_paired(one: Cell, other: Cell) -> bool:
 
 def _ratio(own: Floats, other: Floats, *, paired: bool) -> Interval:
     return (paired_speedup_interval if paired else unpaired_speedup_interval)(own, other)
+
+
+def frontier(cells: Sequence[Cell]) -> list[Cell]:
+    """The members of the overall frontier, from the fastest for users on; of equals by name."""
+    members = [cell for cell in cells if cell.frontier]
+    return sorted(members, key=lambda cell: (-cell.per_user.mean(), cell.per_gpu.mean(), cell.subject.name))
+
+
+def rivals_of(cell: Cell, cells: Sequence[Cell]) -> list[Cell]:
+    """Cells of other arms or scenarios from which a member of the frontier is not told apart."""
+    tied = (cells[place] for place in cell.ties)
+    return [rival for rival in tied if rival.subject is not cell.subject or rival.arm != cell.arm]

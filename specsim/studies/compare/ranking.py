@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -14,25 +14,22 @@ from specsim.inputs.read.prices import devices_of
 from specsim.studies.compare.alike import share_arrivals
 from specsim.studies.compare.run import Comparison, Subject
 from specsim.studies.plan.capacity import rate_ratio
-from specsim.studies.plan.run import ArmResult, PlanResult
+from specsim.studies.plan.run import PlannedArm
 
 Basis = Literal["dollars per hour", "dollars per token", "GPUs", "tokens per GPU"]
 """What is ranked by: money where there are prices, else GPUs or what they yield; of whole replicas where all are to
 serve the same demand, and at the bound where not."""
 
 
-class Offer(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Offer(PlannedArm):
     """What a scenario serves within the limits with one arm.
 
     Attributes:
         subject: the scenario, and what was found of it.
-        plan: its plan.
-        result: of the arm.
     """
 
     subject: Subject
-    plan: PlanResult
-    result: ArmResult
 
     @property
     def tokens_per_s_per_gpu(self) -> float:
@@ -42,15 +39,14 @@ class Offer(NamedTuple):
     @property
     def dollars_per_hour(self) -> float | None:
         """For all replicas that the demand takes, the mean over its time; None without a price or a demand."""
-        serving = self.plan.serving(self.result)
-        if serving is None or self.plan.price is None:
+        if self.serving is None or self.plan.price is None:
             return None
-        return serving.mean_replicas * self.plan.num_devices * self.plan.price
+        return self.serving.mean_replicas * self.plan.num_devices * self.plan.price
 
     def value(self, basis: Basis) -> tuple[float, float]:
         """What is ranked by, less being better; and, for those that are equal in that, the cost of a token."""
         per_token = (self.plan.price or 1.0) / self.tokens_per_s_per_gpu
-        serving, hourly = self.plan.serving(self.result), self.dollars_per_hour
+        serving, hourly = self.serving, self.dollars_per_hour
         match basis:
             case "dollars per hour":
                 first = math.inf if hourly is None else hourly
@@ -82,13 +78,25 @@ class Ranking:
         """The answer."""
         return self.offers[0]
 
+    def offers_this(self, other: Offer) -> bool:
+        """Whether an arm is what its scenario offers."""
+        return any(offer.result is other.result for offer in self.offers)
+
+
+def offers_of(subject: Subject) -> list[Offer]:
+    """What a scenario serves with each arm; none without a plan."""
+    plan = subject.plan
+    return [Offer(subject.inputs.scenario, plan, result, subject) for result in plan.arms] if plan else []
+
 
 def ranking(comparison: Comparison) -> Ranking | None:
     """Who is cheapest; None where there are no limits."""
     offers = [
-        Offer(subject, subject.plan, subject.plan.best)
+        offer
         for subject in comparison.subjects
-        if subject.plan is not None and subject.plan.met
+        if subject.meets
+        for offer in offers_of(subject)
+        if offer.result is offer.plan.best
     ]
     if not offers:
         return None

@@ -1,146 +1,165 @@
-"""The tables of a comparison, on a terminal and as files."""
+"""The tables of a comparison: every cell, the frontier, and what each arm costs within the limits."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
-import pandas as pd
-from rich.table import Table
-
-from specsim.analysis.intervals import mean_interval
+from specsim.analysis.intervals import Interval, mean_interval
 from specsim.inputs.read.prices import devices_of
+from specsim.reporting.columns import Column, Table, filed, shown, with_ends
 from specsim.reporting.intervals import plain, with_interval
-from specsim.reporting.text import add_rows
-from specsim.studies.compare.frontier import Cell
-from specsim.studies.compare.ranking import Offer, Ranking, extra_cost
-from specsim.studies.compare.ranking_text import extra_cell, is_best
-from specsim.studies.compare.run import Comparison, Subject
-from specsim.studies.compare.text import arm_name, frontier, rivals_of
-from specsim.studies.plan.files import arms_frame
-from specsim.studies.plan.run import ArmResult, PlanResult
+from specsim.studies.compare.frontier import Cell, Floats, frontier, rivals_of
+from specsim.studies.compare.ranking import Offer, Ranking, extra_cost, offers_of
+from specsim.studies.compare.run import Comparison
+from specsim.studies.compare.text import extra_words
+from specsim.studies.plan.tables import arm_columns
+from specsim.studies.plan.text import binds, drafting
 
 
-def offers_table(comparison: Comparison, ranked: Ranking) -> Table:
-    """A row for each arm within the limits; what each scenario offers is bold."""
-    priced = ranked.basis.startswith("dollars")
-    columns = ["scenario", "policy", "requests/s", "$/Mtoken" if priced else "tokens/s/GPU"]
-    columns += ["GPUs"] if ranked.same_demand else []
-    columns += ["$/hour"] if priced and ranked.same_demand else []
-    columns += ["extra cost" if priced else "extra GPU time", "binds"]
-    table = Table(*columns)
-    table.columns[0].overflow = "fold"
-    for column in table.columns[2:-1]:
-        column.justify = "right"
-    for subject in comparison.subjects:
-        for result in subject.plan.arms if subject.plan else ():
-            assert subject.plan is not None
-            row = _offer_row(comparison, ranked, Offer(subject, subject.plan, result), priced=priced)
-            add_rows(table, [row])
-            table.rows[-1].style = "bold" if is_best(ranked, subject, result) else None
-    return table
-
-
-def _offer_row(comparison: Comparison, ranked: Ranking, offer: Offer, *, priced: bool) -> list[str]:
-    result, plan = offer.result, offer.plan
-    name = arm_name(offer.subject, result.arm) if result.arm.policy else "none"
-    head = [offer.subject.name, name, plain(result.capacity.bound, 3)]
-    between = 1 + ranked.same_demand * (1 + priced)
-    if result.pressure is None:
-        return [*head, *[""] * between, "", "no rate meets them"]
-    dollars, hourly, serving = plan.dollars_per_million(result), offer.dollars_per_hour, plan.serving(result)
-    cells = [plain(offer.tokens_per_s_per_gpu if dollars is None else dollars, 3)]
-    cells += [] if not ranked.same_demand else [f"{serving.gpus:,}" if serving else ""]
-    cells += [] if not (priced and ranked.same_demand) else [plain(hourly, 3) if hourly is not None else ""]
-    extra = extra_cost(offer, ranked.best)
-    against = "" if extra is None or result is ranked.best.result else extra_cell(extra)
-    place = result.capacity.binding
-    bound_by = None if place is None else comparison.limits[place]
-    stops = "saturation" if bound_by is None else f"{bound_by.latency.upper()} p{bound_by.percentile}"
-    return [*head, *cells, against, stops]
-
-
-def frontier_table(cells: Sequence[Cell]) -> Table:
-    """The members of the overall frontier, from the fastest for users on."""
-    table = Table("tokens/s/user", "tokens/s/GPU", "scenario", "policy", "batch", "not told apart from")
-    table.columns[2].overflow = table.columns[5].overflow = "fold"
-    for column in (*table.columns[:2], table.columns[4]):
-        column.justify = "right"
-    rows = [
-        (
-            with_interval(mean_interval(cell.per_user)),
-            with_interval(mean_interval(cell.per_gpu)),
-            cell.subject.name,
-            arm_name(cell.subject, cell.arm) if cell.arm.policy else "none",
-            str(cell.batch),
-            "; ".join(f"{rival.subject.name} {rival.arm.name} at {rival.batch}" for rival in rivals_of(cell, cells)),
-        )
-        for cell in frontier(cells)
-    ]
-    return add_rows(table, rows)
-
-
-def cells_frame(cells: Sequence[Cell]) -> pd.DataFrame:
+def cells_table(cells: Sequence[Cell]) -> Table[Cell]:
     """A row for each scenario, arm and batch."""
-    return pd.DataFrame([_cell_columns(cell, cells) for cell in cells])
+    columns: list[Column[Cell]] = [
+        Column("scenario", lambda cell: cell.subject.name, "", "name of the scenario"),
+        Column("policy", lambda cell: cell.arm.kind, "", "kind of the policy that decides draft lengths"),
+        Column("num_draft_tokens", lambda cell: cell.arm.num_draft_tokens, "tokens", "longest draft; 0 for none"),
+        Column("batch", lambda cell: cell.batch, "requests", "requests in flight, of a fleet in all of it"),
+        Column("gpus", lambda cell: cell.subject.num_devices, "", "devices of a replica, or of the fleet"),
+        Column("replications", lambda cell: len(cell.per_gpu), "", "replications behind the numbers"),
+        *with_ends(
+            "tokens_per_s", _mean(lambda cell: cell.runs.tokens_per_s), "output tokens per second", "tokens/s"
+        ),
+        *with_ends(
+            "tokens_per_s_per_user", _mean(lambda cell: cell.per_user),
+            "a request's rate after its first token", "tokens/s",
+        ),
+        *with_ends(
+            "tokens_per_s_per_gpu", _mean(lambda cell: cell.per_gpu), "output tokens per second and device",
+            "tokens/s",
+        ),
+        Column(
+            "acceptance_length", lambda cell: float(cell.runs.acceptance_length.mean()), "tokens",
+            "tokens per verify, the recovered or bonus token included",
+        ),
+        Column(
+            "mean_running_batch", lambda cell: float(cell.runs.running_batch.mean()), "requests",
+            "requests in a step, mean",
+        ),
+        Column("frontier", lambda cell: cell.frontier, "", "whether no cell is better in both per user and per GPU"),
+        Column("scenario_frontier", lambda cell: cell.own_frontier, "", "likewise among the cells of its scenario"),
+        Column(
+            "not_told_apart_from", lambda cell: _names(cells[place] for place in cell.ties), "",
+            "cells from which a member of the frontier is not told apart",
+        ),
+    ]  # fmt: skip
+    return Table(cells, columns, file="compare.csv")
 
 
-def _cell_columns(cell: Cell, cells: Sequence[Cell]) -> dict[str, Any]:
-    values = {
-        "tokens_per_s": cell.runs.tokens_per_s,
-        "tokens_per_s_per_user": cell.per_user,
-        "tokens_per_s_per_gpu": cell.per_gpu,
-    }
-    intervals = {name: mean_interval(each) for name, each in values.items()}
-    numbers = {
-        f"{name}{end}": number
-        for name, found in intervals.items()
-        for end, number in (("", found.estimate), ("_low", found.low), ("_high", found.high))
-    }
-    tied = (cells[place] for place in cell.ties)
-    return {
-        "scenario": cell.subject.name,
-        "policy": cell.arm.policy.kind if cell.arm.policy else "none",
-        "num_draft_tokens": cell.arm.num_draft_tokens,
-        "batch": cell.batch,
-        "gpus": cell.subject.num_devices,
-        "replications": len(cell.per_gpu),
-        **numbers,
-        "acceptance_length": float(cell.runs.acceptance_length.mean()),
-        "mean_running_batch": float(cell.runs.running_batch.mean()),
-        "frontier": cell.frontier,
-        "scenario_frontier": cell.own_frontier,
-        "not_told_apart_from": "; ".join(f"{other.subject.name} {other.arm.name} at {other.batch}" for other in tied),
-    }
+def _mean(values: Callable[[Cell], Floats]) -> Callable[[Cell], Interval]:
+    return lambda cell: mean_interval(values(cell))
 
 
-def plans_frame(comparison: Comparison, ranked: Ranking | None) -> pd.DataFrame:
-    """A row for each scenario and arm: what it costs, then what ``specsim plan`` says of it."""
-    frames = [
-        pd.concat([_costs(subject, subject.plan, ranked), arms_frame(subject.plan)], axis=1)
-        for subject in comparison.subjects
-        if subject.plan
+def frontier_table(cells: Sequence[Cell]) -> Table[Cell]:
+    """The members of the overall frontier, from the fastest for users on."""
+    return Table(
+        frontier(cells),
+        [
+            shown("tokens/s/user", lambda cell: with_interval(mean_interval(cell.per_user))),
+            shown("tokens/s/GPU", lambda cell: with_interval(mean_interval(cell.per_gpu))),
+            shown("scenario", lambda cell: cell.subject.name, left=True, fold=True),
+            shown("policy", lambda cell: drafting(cell.subject.inputs.scenario, cell.arm), left=True),
+            shown("batch", lambda cell: str(cell.batch)),
+            shown("not told apart from", lambda cell: _names(rivals_of(cell, cells)), left=True, fold=True),
+        ],
+    )
+
+
+def _names(cells: Iterable[Cell]) -> str:
+    return "; ".join(f"{cell.subject.name} {cell.arm.name} at {cell.batch}" for cell in cells)
+
+
+def plans_table(comparison: Comparison, ranked: Ranking | None) -> Table[Offer] | None:
+    """A row for each scenario and arm: what it costs, then what ``specsim plan`` says of it; None without plans.
+
+    The terminal shows it where scenarios are ranked, with what each offers in bold.
+    """
+    offers = [offer for subject in comparison.subjects for offer in offers_of(subject)]
+    if not offers:
+        return None
+    columns: list[Column[Offer]] = [
+        Column(
+            "scenario", lambda offer: offer.subject.name, "", "name of the scenario",
+            "scenario", (lambda offer: offer.subject.name) if ranked else None, left=True, fold=True,
+        ),
+        *_cost_columns(ranked),
+        *filed(arm_columns(offers[0].plan)),
+        *(_shown_columns(ranked) if ranked else []),
+    ]  # fmt: skip
+    bold = ranked.offers_this if ranked else lambda offer: False
+    return Table(offers, columns, file="plans.csv", bold=bold)
+
+
+def _cost_columns(ranked: Ranking | None) -> list[Column[Offer]]:
+    """What the file says of costs."""
+
+    def extra(offer: Offer) -> Interval | None:
+        return extra_cost(offer, ranked.best) if ranked else None
+
+    return [
+        Column("device", lambda offer: " + ".join(devices_of(offer.subject.inputs)), "", "name of the device"),
+        Column("gpus_per_replica", lambda offer: offer.plan.num_devices, "", "devices of a replica, or of the fleet"),
+        Column("price_per_gpu_hour", lambda offer: offer.plan.price, "$", "price of a device for an hour"),
+        Column(
+            "dollars_per_hour", lambda offer: offer.dollars_per_hour, "$",
+            "price of an hour of all replicas that the demand takes, mean over its time",
+        ),
+        Column(
+            "tokens_per_s_per_gpu", lambda offer: offer.tokens_per_s_per_gpu, "tokens/s",
+            "output tokens per second and device at the bound",
+        ),
+        Column(
+            "offered", lambda offer: ranked is not None and ranked.offers_this(offer), "",
+            "whether it is the best arm of its scenario",
+        ),
+        *with_ends(
+            "cost_over_cheapest", extra,
+            "cost at mean rates over that of the cheapest scenario; GPU-hours without prices",
+        ),
+    ]  # fmt: skip
+
+
+def _shown_columns(ranked: Ranking) -> list[Column[Offer]]:
+    """What the terminal says of costs; of an arm that meets the limits at no rate next to nothing."""
+    priced = ranked.basis.startswith("dollars")
+    columns: list[Column[Offer]] = [
+        shown("policy", lambda offer: drafting(offer.scenario, offer.result.arm), left=True),
+        shown("requests/s", lambda offer: plain(offer.result.capacity.bound, 3)),
+        shown("$/Mtoken" if priced else "tokens/s/GPU", _rate_of_cost),
     ]
-    return pd.concat(frames, ignore_index=True)
+    if ranked.same_demand:
+        columns.append(shown("GPUs", lambda offer: f"{offer.serving.gpus:,}" if offer.serving else ""))
+        if priced:
+            columns.append(shown("$/hour", _hourly))
+    return [
+        *columns,
+        shown("extra cost" if priced else "extra GPU time", lambda offer: _extra(ranked, offer)),
+        shown("binds", _binds, left=True),
+    ]
 
 
-def _costs(subject: Subject, plan: PlanResult, ranked: Ranking | None) -> pd.DataFrame:
-    return pd.DataFrame([_cost_columns(subject, plan, result, ranked) for result in plan.arms])
+def _rate_of_cost(offer: Offer) -> str:
+    dollars = offer.plan.dollars_per_million(offer.result)
+    value = offer.tokens_per_s_per_gpu if dollars is None else dollars
+    return plain(value, 3) if offer.result.pressure else ""
 
 
-def _cost_columns(subject: Subject, plan: PlanResult, result: ArmResult, ranked: Ranking | None) -> dict[str, Any]:
-    offer = Offer(subject, plan, result)
-    extra = extra_cost(offer, ranked.best) if ranked else None
-    return {
-        "scenario": subject.name,
-        "device": " + ".join(devices_of(subject.inputs)),
-        "gpus_per_replica": plan.num_devices,
-        "price_per_gpu_hour": math.nan if plan.price is None else plan.price,
-        "dollars_per_hour": math.nan if offer.dollars_per_hour is None else offer.dollars_per_hour,
-        "tokens_per_s_per_gpu": offer.tokens_per_s_per_gpu,
-        "offered": is_best(ranked, subject, result),
-        "cost_over_cheapest": extra.estimate if extra else math.nan,
-        "cost_over_cheapest_low": extra.low if extra else math.nan,
-        "cost_over_cheapest_high": extra.high if extra else math.nan,
-    }
+def _hourly(offer: Offer) -> str:
+    return "" if offer.dollars_per_hour is None else plain(offer.dollars_per_hour, 3)
+
+
+def _extra(ranked: Ranking, offer: Offer) -> str:
+    extra = extra_cost(offer, ranked.best)
+    return "" if extra is None or offer.result is ranked.best.result else extra_words(extra)
+
+
+def _binds(offer: Offer) -> str:
+    return binds(offer.plan.limits, offer.result.capacity) if offer.result.pressure else "no rate meets them"

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from specsim.analysis.intervals import Interval
 from specsim.inputs.models.workload import Replay
 from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.inputs import cost_sentences
+from specsim.reporting.intervals import percents, plain
 from specsim.reporting.traffic import lengths_words
-from specsim.reporting.wording import from_to, policy_words
+from specsim.reporting.wording import from_to, plural
 from specsim.studies.compare.alike import Unlike, share_arrivals, share_requests, unlike
-from specsim.studies.compare.frontier import Cell
-from specsim.studies.compare.ranking import Ranking
-from specsim.studies.compare.ranking_text import ranking_answer
-from specsim.studies.compare.run import Comparison, Subject
-from specsim.studies.plan.arms import Arm, with_arm
-from specsim.studies.plan.text import floor_sentences, wide_sentences
+from specsim.studies.compare.frontier import Cell, frontier, rivals_of
+from specsim.studies.compare.ranking import Offer, Ranking, extra_cost
+from specsim.studies.compare.run import Comparison
+from specsim.studies.plan.text import arm_words, floor_sentences, limits_words, wide_sentences
 
 MOST_STRETCHES = 4
 """Of the frontier that a sentence names; and so many ties."""
@@ -25,7 +25,7 @@ MOST_STRETCHES = 4
 def comparison_sentences(comparison: Comparison, cells: Sequence[Cell], ranked: Ranking | None) -> list[str]:
     """The answer, and what it must be read with."""
     return [
-        *([ranking_answer(comparison, ranked)] if ranked else []),
+        *([ranking_sentence(comparison, ranked)] if ranked else []),
         frontier_sentence(cells),
         *_left_out(comparison),
         *_basis(comparison, ranked),
@@ -36,6 +36,75 @@ def comparison_sentences(comparison: Comparison, cells: Sequence[Cell], ranked: 
         *_waiting(comparison, cells),
         *_notes(comparison),
     ]
+
+
+def ranking_sentence(comparison: Comparison, ranked: Ranking) -> str:
+    """Who is cheapest within the limits, and how far behind the next is."""
+    best, within = ranked.best, f"within {limits_words(comparison.limits)}"
+    demand = best.plan.demand
+    serving = f" for {plain(demand.mean, 3)} requests/s" if ranked.same_demand and demand else ""
+    what = {
+        "dollars per hour": f"Cheapest{serving}",
+        "dollars per token": "Cheapest",
+        "GPUs": f"Fewest GPUs{serving}",
+        "tokens per GPU": "Most output tokens/s per GPU",
+    }[ranked.basis]
+    return f"{what} {within}: {offer_words(best)}, {_value(ranked, best)}; {_runner_up(ranked)}."
+
+
+def offer_words(offer: Offer) -> str:
+    """``h200 with 3 draft tokens``."""
+    return f"{offer.subject.name} {arm_words(offer.scenario, offer.result.arm)}"
+
+
+def _value(ranked: Ranking, offer: Offer) -> str:
+    serving, hourly = offer.serving, offer.dollars_per_hour
+    if serving is not None and ranked.same_demand and ranked.basis in ("dollars per hour", "GPUs"):
+        gpus = plural(serving.gpus, "GPU")
+        if hourly is None or serving.dollars_per_million is None:
+            return gpus
+        average = "" if len(serving.replicas) == 1 else " on average"
+        each = f"${plain(serving.dollars_per_million, 3)} per million output tokens"
+        return f"{gpus}, ${plain(hourly, 3)} an hour{average}, {each}"
+    dollars = offer.plan.dollars_per_million(offer.result)
+    if dollars is not None:
+        return f"${plain(dollars, 3)} per million output tokens"
+    return f"{plain(offer.tokens_per_s_per_gpu, 3)} tokens/s/GPU"
+
+
+def _runner_up(ranked: Ranking) -> str:
+    if len(ranked.offers) == 1:
+        return "no other scenario that was measured meets them"
+    best, second = ranked.offers[:2]
+    extra = extra_cost(second, best)
+    assert extra is not None  # both serve something
+    unit = "a request" if share_arrivals(second.subject.inputs, best.subject.inputs) else "an output token"
+    verb, what = ("costs", "") if ranked.basis.startswith("dollars") else ("takes", " GPU time")
+    difference = f"{verb} {more_words(extra)}{what} for {unit}"
+    if ranked.basis in ("dollars per hour", "GPUs"):
+        difference = f"takes {_value(ranked, second)}, and fully used {difference}"
+    return f"runner-up {offer_words(second)} {difference}{_not_told_apart(extra)}"
+
+
+def more_words(ratio: Interval) -> str:
+    """``12 % [9, 15] more``: what a ratio is above 1, or below."""
+    if ratio.high < 1:
+        return f"{_percents(1 - ratio.estimate, 1 - ratio.high, 1 - ratio.low)} less"
+    return f"{_percents(ratio.estimate - 1, ratio.low - 1, ratio.high - 1)} more"
+
+
+def extra_words(ratio: Interval) -> str:
+    """``+12.0 % [+9.1, +15.2]``: the same in a table."""
+    return _percents(ratio.estimate - 1, ratio.low - 1, ratio.high - 1, "+")
+
+
+def _percents(estimate: float, low: float, high: float, sign: str = "") -> str:
+    """With a digit after the point, unless they are large."""
+    return percents(estimate, low, high, sign, digits=0 if max(abs(estimate), abs(low), abs(high)) >= 1 else 1)
+
+
+def _not_told_apart(ratio: Interval) -> str:
+    return ", which is not told apart" if ratio.low <= 1 <= ratio.high else ""
 
 
 def frontier_sentence(cells: Sequence[Cell], most: int = MOST_STRETCHES) -> str:
@@ -56,20 +125,9 @@ def _stretch(run: Sequence[Cell]) -> str:
     return f"at {from_to(high, low)} tokens/s/user (batch {from_to(batches[0], batches[-1])})"
 
 
-def frontier(cells: Sequence[Cell]) -> list[Cell]:
-    """The members of the overall frontier, from the fastest for users on; of equals by name."""
-    members = [cell for cell in cells if cell.frontier]
-    return sorted(members, key=lambda cell: (-cell.per_user.mean(), cell.per_gpu.mean(), cell.subject.name))
-
-
 def cell_words(cell: Cell) -> str:
     """``h200 with 3 draft tokens``."""
-    return f"{cell.subject.name} {'with ' if cell.arm.policy else ''}{arm_name(cell.subject, cell.arm)}"
-
-
-def arm_name(subject: Subject, arm: Arm) -> str:
-    """``3 draft tokens``, ``without speculation``."""
-    return policy_words(with_arm(subject.inputs.scenario, arm)) if arm.policy else "without speculation"
+    return f"{cell.subject.name} {arm_words(cell.subject.inputs.scenario, cell.arm)}"
 
 
 def _left_out(comparison: Comparison) -> Iterator[str]:
@@ -184,12 +242,6 @@ def _ties(cells: Sequence[Cell]) -> Iterator[str]:
         more = f"; {rest} more are in compare.csv" if rest > 0 else ""
         which = f"{'; '.join(shown)}{more}"
         yield f"Of {len(members)} on the frontier, {len(named)} are not told apart from others: {which}."
-
-
-def rivals_of(cell: Cell, cells: Sequence[Cell]) -> list[Cell]:
-    """Cells of other arms or scenarios from which a member of the frontier is not told apart."""
-    tied = (cells[place] for place in cell.ties)
-    return [rival for rival in tied if rival.subject is not cell.subject or rival.arm != cell.arm]
 
 
 def _waiting(comparison: Comparison, cells: Sequence[Cell]) -> Iterator[str]:

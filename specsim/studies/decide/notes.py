@@ -13,6 +13,7 @@ from typing import get_args
 from specsim.inputs.models.acceptance import StatedAcceptance
 from specsim.inputs.models.schedule import SchedulePolicy
 from specsim.inputs.models.speculation import DraftModel, EagleHead, ModelDrafter, pass_kind
+from specsim.reporting.wording import plural
 from specsim.simulation.expected import mean_context, tokens_per_round
 from specsim.simulation.replica import Simulation
 from specsim.simulation.step_passes import step_works
@@ -102,11 +103,12 @@ def _graphs(simulation: Simulation, schedule: SchedulePolicy, largest_batch: int
         return
     for row in schedule.rows:
         tokens, last = row.num_draft_tokens + 1, row.batch[1] or max(largest_batch, row.batch[0])
+        drafts = plural(row.num_draft_tokens, "draft")
         covered = graphs.sizes[-1] // tokens
         if row.num_draft_tokens and covered < last:
             yield (
                 f"CUDA graphs hold up to {graphs.sizes[-1]:,} tokens, {covered} requests of {tokens} tokens each: "
-                f"steps of {max(row.batch[0], covered + 1)} to {last} requests with {_drafts(row.num_draft_tokens)} "
+                f"steps of {max(row.batch[0], covered + 1)} to {last} requests with {drafts} "
                 f"are launched kernel by kernel. Capture sizes up to {last * tokens:,} tokens."
             )
 
@@ -127,10 +129,6 @@ def _vocabularies(simulation: Simulation) -> Iterator[str]:
             "takes one for the other padded. Check that the tokenizers are the same: with others nearly nothing is "
             "accepted."
         )
-
-
-def _drafts(number: int) -> str:
-    return f"{number} draft{'s' if number > 1 else ''}"
 
 
 def _percent(share: float) -> str:

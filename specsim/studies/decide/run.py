@@ -17,6 +17,7 @@ from specsim.errors import InputError, Problem
 from specsim.forward import farthest
 from specsim.inputs.models.schedule import SchedulePolicy, ScheduleRow
 from specsim.inputs.read.scenario import Inputs
+from specsim.reporting.wording import plural
 from specsim.simulation.fleet import simulation_of
 from specsim.studies.curve.run import CurveResult, simulate_curve
 from specsim.studies.decide.notes import decision_notes
@@ -137,9 +138,10 @@ def better_of(curve: CurveResult, found: Decision) -> Decision:
 def _loses(decision: Decision) -> str:
     """That the table was tried and is worse than one length."""
     best, by = decision.best_fixed, _lost(decision.over_fixed)
-    always = f"{best.num_draft_tokens} drafts always" if best.num_draft_tokens else "no speculation"
+    ranges = plural(len(decision.schedule.rows), "range")
+    always = f"{plural(best.num_draft_tokens, 'draft')} always" if best.num_draft_tokens else "no speculation"
     return (
-        f"A table by batch, {len(decision.schedule.rows)} ranges, was simulated and yields {100 * by.estimate:.1f} % "
+        f"A table by batch, {ranges}, was simulated and yields {100 * by.estimate:.1f} % "
         f"[{100 * by.low:.1f}, {100 * by.high:.1f}] less than {always}: switching costs more than it gains, such as "
         "memory held for the longest draft where fewer are made."
     )

@@ -1,17 +1,15 @@
-"""What a person reads of a decision: the schedule in a sentence, what it is worth, warnings, tables, and settings."""
+"""What a person reads of a decision: the schedule in a sentence, what it is worth, warnings, and settings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from rich.table import Table
 
 from specsim.analysis.intervals import Interval
 from specsim.errors import InputError, Problem, invalid
 from specsim.inputs.models.schedule import ScheduleRow
 from specsim.inputs.read.scenario import Inputs
 from specsim.interop.engines_config import Setting, checkpoint_of, sglang_setting, tensorrt_setting, vllm_setting
-from specsim.reporting.text import add_rows
+from specsim.reporting.intervals import over_one, percents
 from specsim.reporting.wording import draft_tokens, from_to
 from specsim.studies.curve.text import limits
 from specsim.studies.decide.run import Decision
@@ -52,7 +50,7 @@ def _headline(decision: Decision) -> str:
     if not decision.schedule.num_draft_tokens:
         return f"Leave speculation off: at no batch simulated, {batches}, does a draft length clearly pay."
     return (
-        f"Set {ranges_words(decision.schedule.rows)}: {_gain(decision.over_none)} output tokens/s against no "
+        f"Set {ranges_words(decision.schedule.rows)}: {over_one(decision.over_none)} output tokens/s against no "
         f"speculation on average over batches {batches}."
     )
 
@@ -81,8 +79,8 @@ def _fixed(decision: Decision) -> Iterator[str]:
     best = decision.best_fixed
     what = draft_tokens(best.num_draft_tokens) if best.num_draft_tokens else "no speculation"
     yield (
-        f"The best single setting, {what}, loses {_share(best.regret)} against the schedule on average and "
-        f"{_share(best.worst)} at batch {best.worst_batch}, the worst."
+        f"The best single setting, {what}, loses {lost(best.regret)} against the schedule on average and "
+        f"{lost(best.worst)} at batch {best.worst_batch}, the worst."
     )
 
 
@@ -93,67 +91,9 @@ def _beyond(inputs: Inputs, decision: Decision) -> Iterator[str]:
         yield f"Batches beyond {simulated} were not simulated, and the engine allows {largest}; the last range goes on."
 
 
-def _gain(ratio: Interval) -> str:
-    """``+37 % [+36, +38]``."""
-    estimate, low, high = (_signed(value - 1) for value in (ratio.estimate, ratio.low, ratio.high))
-    return f"{estimate} % [{low}, {high}]"
-
-
-def _signed(share: float) -> str:
-    text = f"{100 * share:+.1f}"
-    return "0.0" if float(text) == 0 else text
-
-
-def _share(lost: Interval) -> str:
+def lost(share: Interval) -> str:
     """``3.1 % [2.9, 3.3]``."""
-    return f"{_percent(lost.estimate)} % [{_percent(lost.low)}, {_percent(lost.high)}]"
-
-
-def _percent(share: float) -> str:
-    text = f"{100 * share:.1f}"
-    return "0.0" if float(text) == 0 else text
-
-
-def schedule_table(decision: Decision) -> Table:
-    """Batch by batch: what is drafted and gained."""
-    best = decision.best_fixed.num_draft_tokens
-    table = Table()
-    against = draft_tokens(best) if best else "none"
-    for header in ("batch", "draft tokens", "tokens/s", "against none", f"against {against} always"):
-        table.add_column(header, justify="right")
-    return add_rows(
-        table,
-        [
-            (
-                str(choice.batch),
-                str(choice.num_draft_tokens),
-                f"{choice.tokens_per_s:,.0f}",
-                _gain(choice.over_none),
-                _gain(choice.over_fixed),
-            )
-            for choice in decision.choices
-        ],
-    )
-
-
-def fixed_table(decision: Decision) -> Table:
-    """One length for all batches: what it gains, and loses against the schedule."""
-    table = Table()
-    for header in ("one length for all", "against none", "lost against schedule", "lost at worst", "at batch"):
-        table.add_column(header, justify="right")
-    return add_rows(
-        table,
-        [
-            (
-                str(one.num_draft_tokens or "none"),
-                _gain(one.over_none),
-                _share(one.regret),
-                _share(one.worst),
-                str(one.worst_batch),
-            )
-            for one in decision.fixed
-        ],
-    )
+    return percents(share.estimate, share.low, share.high)
 
 
 def engine_settings(inputs: Inputs, decision: Decision, checkpoint: str | None = None) -> dict[str, Setting]:
@@ -207,10 +147,9 @@ def settings_text(inputs: Inputs, decision: Decision, settings: dict[str, Settin
 def _predicted(decision: Decision, engine: str) -> str:
     best = decision.best_fixed
     if engine != "SGLang":
-        always = f"{best.num_draft_tokens or 'none'} always"
-        return f": {_gain(decision.over_none)} against no speculation, {_gain(decision.over_fixed)} against {always}"
-    drafts = f"{draft_tokens(best.num_draft_tokens)} and the token after them"
+        over_none, over_fixed = over_one(decision.over_none), over_one(decision.over_fixed)
+        return f": {over_none} against no speculation, {over_fixed} against {best.num_draft_tokens or 'none'} always"
     return (
-        f" (no schedule; {drafts}): {_gain(best.over_none)} against no speculation, {_share(best.regret)} lost against "
-        "a schedule"
+        f" (no schedule; {draft_tokens(best.num_draft_tokens)} and the token after them): {over_one(best.over_none)} "
+        f"against no speculation, {lost(best.regret)} lost against a schedule"
     )

@@ -56,19 +56,12 @@ def optimize(
 
     specsim optimize my.yaml --slo 'ttft:200 tpot:20' --tensor-parallel 1,2 --max-num-seqs 128,512 --trials 60
     """
-    from specsim.errors import PartialResultError
     from specsim.inputs.read.optimize_options import with_search
     from specsim.inputs.read.scenario import load_scenario
-    from specsim.reporting.console import console, simulation_bar, warn
-    from specsim.reporting.extrapolation import extrapolation_sentence
-    from specsim.reporting.folders import refuse_existing, write_folder
-    from specsim.reporting.inputs import cost_sentences
+    from specsim.reporting.publish import publish
     from specsim.studies.decide.text import refuse_checkpoint
-    from specsim.studies.optimize.files import optimize_files
+    from specsim.studies.optimize.answer import optimize_answer
     from specsim.studies.optimize.run import simulate_optimum
-    from specsim.studies.optimize.settings import vllm_text
-    from specsim.studies.optimize.tables import finalists_table, worth_table
-    from specsim.studies.optimize.text import optimize_sentences
 
     lists = {
         "tensor_parallel": tensor_parallel,
@@ -80,24 +73,10 @@ def optimize(
     inputs = with_search(loaded, slo=slo, price=price, policies=policies, trials=trials, lists=lists)
     if checkpoint is not None:
         refuse_checkpoint(inputs, checkpoint)
-    folder = out or Path("out") / f"{inputs.scenario.name}-optimize"
-    refuse_existing(folder, force=force, read=inputs.files.values())
-    with simulation_bar(inputs.scenario.name) as progress:
-        found = simulate_optimum(inputs, jobs=jobs, progress=progress)
-    answer, *others = sentences = [*optimize_sentences(inputs, found), *cost_sentences(inputs)]
-    paste = vllm_text(found.best, checkpoint) if found.finalists else ""
-    write_folder(folder, optimize_files(inputs, found, sentences, paste), force=force)
-    warn(extrapolation_sentence([(inputs, found.extrapolation)]))
-    screen = console()
-    screen.print(answer, style="bold", markup=False, soft_wrap=True)
-    for sentence in others:
-        screen.print(sentence, markup=False, soft_wrap=True)
-    if found.finalists:
-        screen.print(finalists_table(found))
-    if found.ranked:
-        screen.print(worth_table(found))
-    if paste:
-        screen.print(paste, markup=False, highlight=False, soft_wrap=True)
-    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
-    if found.interrupted:
-        raise PartialResultError(f"{len(found.trials)} trials and {len(found.finalists)} finalists were finished")
+    publish(
+        lambda progress: optimize_answer(inputs, simulate_optimum(inputs, jobs=jobs, progress=progress), checkpoint),
+        title=inputs.scenario.name,
+        out=out or Path("out") / f"{inputs.scenario.name}-optimize",
+        force=force,
+        read=inputs.files.values(),
+    )

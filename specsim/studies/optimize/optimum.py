@@ -17,6 +17,8 @@ from specsim.studies.plan.capacity import rate_ratio
 from specsim.studies.plan.run import HOUR, ArmResult
 
 MILLION = 1e6
+At = tuple[int, int, int]
+"""Tensor parallelism, max_num_seqs and token budget."""
 
 
 class Trial(NamedTuple):
@@ -83,6 +85,11 @@ class Finalist(NamedTuple):
         places = drafts and engine.speculation_max_num_seqs
         budget = drafts and engine.speculation_max_num_batched_tokens
         return places or engine.max_num_seqs, budget or engine.max_num_batched_tokens
+
+    @property
+    def at(self) -> At:
+        """Where that is, devices first."""
+        return self.inputs.scenario.deployment.tensor_parallel, *self.limits
 
     @property
     def gpu_seconds(self) -> float:
@@ -172,6 +179,12 @@ class Optimum:
         """(why combinations can never run, how many that is), the most frequent first."""
         late = (one.reason for one in self.trials if one.reason)
         return Counter([*self.barred.values(), *late]).most_common()
+
+
+def described(at: At, drafts: str) -> str:
+    """``TP 1, static 3, max_num_seqs 256, token budget 8192``."""
+    group, places, budget = at
+    return f"TP {group}, {drafts}, max_num_seqs {places}, token budget {budget}"
 
 
 def distinct(trials: Iterable[Trial], own: Settings) -> list[Trial]:

@@ -14,11 +14,12 @@ from specsim.errors import InfeasibleError, InputError, Problem
 from specsim.inputs.models.optimize import WITHOUT_LENGTH, Optimize
 from specsim.inputs.models.plan import Plan, limits_of
 from specsim.inputs.read.scenario import Inputs
+from specsim.reporting.wording import plural
 from specsim.simulation.fleet import simulation_of
 from specsim.studies.decide.run import without_schedules
 from specsim.studies.optimize.finalists import Measured, candidates, measure
 from specsim.studies.optimize.infeasible import barred
-from specsim.studies.optimize.optimum import Optimum, distinct
+from specsim.studies.optimize.optimum import Optimum, described, distinct
 from specsim.studies.optimize.proposals import proposals
 from specsim.studies.optimize.short_runs import ShortRuns
 from specsim.studies.optimize.space import Settings, Space, own_settings, space_of
@@ -133,7 +134,7 @@ def _judged(inputs: Inputs, found: Optimum, measured: Measured) -> Optimum:
         raise InfeasibleError(_none_can_run(inputs, whole))
     best = finalists[0]
     if not best.result.capacity.bound and not measured.interrupted:
-        searched = {described(one.settings, one.arm): one.result for one in finalists if one.settings}
+        searched = {_described(one.settings, one.arm): one.result for one in finalists if one.settings}
         raise InfeasibleError(missed_limits(inputs, searched or {"as it stands": best.result}))
     reached = best.result.reached
     return replace(whole, extrapolation=reached and simulation_of(best.inputs).extrapolation(reached))
@@ -143,20 +144,14 @@ def _none_can_run(inputs: Inputs, found: Optimum) -> list[Problem]:
     """Why no combination can run, each reason once."""
     where = str(inputs.files["scenario"])
     reasons = found.reasons() or [(found.own_reason, 1)]
-    return [
-        Problem(where, "optimize", f"{number} combination{'s' if number > 1 else ''}", reason)
-        for reason, number in reasons
-    ]
+    return [Problem(where, "optimize", plural(number, "combination"), reason) for reason, number in reasons]
 
 
 def _missed(inputs: Inputs, found: Optimum) -> list[Problem]:
     """What no trial meets; where none could be measured, why."""
-    measured = {described(one.settings, one.arm): one.result for one in found.trials if one.result}
+    measured = {_described(one.settings, one.arm): one.result for one in found.trials if one.result}
     return missed_limits(inputs, measured) if measured else _none_can_run(inputs, found)
 
 
-def described(settings: Settings, arm: Arm) -> str:
-    """``TP 1, static 3, max_num_seqs 256, token budget 8192``."""
-    group, places, budget, *_ = settings
-    how = arm.name if arm.policy else "without speculation"
-    return f"TP {group}, {how}, max_num_seqs {places}, token budget {budget}"
+def _described(settings: Settings, arm: Arm) -> str:
+    return described(settings[:3], arm.name if arm.policy else "without speculation")

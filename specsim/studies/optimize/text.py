@@ -1,20 +1,24 @@
-"""What a person reads of a search for the cheapest settings: the answer, and what it must be read with."""
+"""What a person reads of a search for the cheapest settings: the answer, what it must be read with, what to paste."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
+from specsim.analysis.intervals import Interval
 from specsim.inputs.models.plan import Plan
 from specsim.inputs.models.policy import StaticPolicy
-from specsim.inputs.models.schedule import SchedulePolicy
+from specsim.inputs.models.schedule import SchedulePolicy, ScheduleRow
 from specsim.inputs.read.scenario import Inputs
-from specsim.reporting.intervals import plain
-from specsim.reporting.wording import policy_words
+from specsim.interop.engines_config import checkpoint_of, vllm_setting
+from specsim.reporting.intervals import over_one, percents, plain
+from specsim.reporting.wording import plural
 from specsim.studies.decide.text import ranges_words
-from specsim.studies.optimize.optimum import Finalist, Optimum
-from specsim.studies.optimize.wording import NAMES, cost_words, less, short_arm_words
-from specsim.studies.plan.text import binding_words, bound_sentences, limits_words
+from specsim.studies.optimize.optimum import Finalist, Optimum, described
+from specsim.studies.plan.arms import Arm
+from specsim.studies.plan.text import binding_words, bound_sentences, drafting, limits_words
 
+NAMES = {"tensor_parallel": "TP", "max_num_seqs": "max_num_seqs", "token_budget": "token budget"}
 MOST_REASONS = 4  # why combinations can never run; all are in the table of trials
 
 
@@ -24,7 +28,7 @@ def optimize_sentences(inputs: Inputs, found: Optimum) -> list[str]:
         return [_only_rough(found), *_search(found), *_barred(found)]
     best = found.best
     return [
-        optimize_answer(found),
+        optimize_headline(found),
         *_binding(found),
         *_runner_up(found),
         *_no_difference(found),
@@ -36,7 +40,7 @@ def optimize_sentences(inputs: Inputs, found: Optimum) -> list[str]:
     ]
 
 
-def optimize_answer(found: Optimum) -> str:
+def optimize_headline(found: Optimum) -> str:
     """The answer in a sentence: the cheapest settings, what they cost, and against what there is now."""
     best = found.best
     if not best.result.capacity.bound:
@@ -47,27 +51,46 @@ def optimize_answer(found: Optimum) -> str:
 
 def short_words(one: Finalist) -> str:
     """``TP 1, schedule 4/2/1, max_num_seqs 256, token budget 8192``."""
-    places, budget = one.limits
-    group = one.inputs.scenario.deployment.tensor_parallel
     drafts = short_arm_words(one.arm)
-    how = f"drafts {drafts}" if isinstance(one.arm.policy, StaticPolicy | None) else drafts
-    return f"TP {group}, {how}, max_num_seqs {places}, token budget {budget}"
+    return described(one.at, f"drafts {drafts}" if isinstance(one.arm.policy, StaticPolicy | None) else drafts)
 
 
 def finalist_words(one: Finalist) -> str:
     """``TP 1, 3 draft tokens, max_num_seqs 256, token budget 8192``."""
-    places, budget = one.limits
-    group = one.inputs.scenario.deployment.tensor_parallel
-    return f"TP {group}, {_arm_words(one)}, max_num_seqs {places}, token budget {budget}"
-
-
-def _arm_words(one: Finalist) -> str:
     policy = one.arm.policy
-    if policy is None:
-        return "no speculation"
     if isinstance(policy, SchedulePolicy) and policy.table:
-        return ranges_words(policy.rows)
-    return policy_words(one.inputs.scenario)
+        return described(one.at, ranges_words(policy.rows))
+    return described(one.at, drafting(one.inputs.scenario, one.arm, "no speculation"))
+
+
+def short_arm_words(arm: Arm) -> str:
+    """``none``, ``3``, ``schedule 4/2/1``, ``goodput 3``: as tables and axes call it."""
+    match arm.policy:
+        case None:
+            return "none"
+        case StaticPolicy():
+            return str(arm.num_draft_tokens)
+        case SchedulePolicy():
+            return f"schedule {'/'.join(str(row.num_draft_tokens) for row in arm.policy.rows)}"
+        case _:
+            return f"{arm.policy.kind} {arm.num_draft_tokens}"
+
+
+def cost_words(found: Optimum, gpu_seconds: float) -> str:
+    """``$0.0365``, or ``52.6 GPU-seconds`` without a price."""
+    if not math.isfinite(gpu_seconds):
+        return ""
+    cost = plain(found.cost(gpu_seconds), 3)
+    return f"{cost} GPU-seconds" if found.price is None else f"${cost}"
+
+
+def less(ratio: Interval, resolution: float) -> str:
+    """How a cost lies to another: ``at mean rates 16.2 % [15.7, 16.6] below``, or that they cannot be told apart."""
+    if ratio.low <= 1 + resolution and ratio.high >= 1 - resolution:
+        return f"at mean rates not to be told apart ({over_one(ratio)}) from"
+    if ratio.high < 1:
+        return f"at mean rates {percents(1 - ratio.estimate, 1 - ratio.high, 1 - ratio.low)} below"
+    return f"at mean rates {percents(ratio.estimate - 1, ratio.low - 1, ratio.high - 1)} above"
 
 
 def _against_own(found: Optimum) -> str:
@@ -118,7 +141,7 @@ def _no_difference(found: Optimum) -> Iterator[str]:
 def _search(found: Optimum) -> Iterator[str]:
     """What was tried, and on which seeds figures rest."""
     left = len(found.barred)
-    can = f"Of {_counted(found.space.size, 'combination')} {f'{left:,} can never run' if left else 'all can run'}"
+    can = f"Of {plural(found.space.size, 'combination')} {f'{left:,} can never run' if left else 'all can run'}"
     if not found.trials:
         yield f"{can}; {'the others' if left else 'they'} were measured as specsim plan measures its arms."
     else:
@@ -126,7 +149,7 @@ def _search(found: Optimum) -> Iterator[str]:
         yield f"{can}; {len(found.trials)} were measured by short runs, {how}."
     if found.trials and found.finalists:
         own = ", the scenario as it stands among them," if found.own else ""
-        finalists = _counted(len(found.finalists), "finalist")
+        finalists = plural(len(found.finalists), "finalist")
         yield f"Figures of the {finalists}{own} come from the seeds of specsim plan, which the search did not use."
     if found.sampled:
         yield "Of a value that was tried in few combinations, the last table says little."
@@ -134,14 +157,10 @@ def _search(found: Optimum) -> Iterator[str]:
         yield "Interrupted: what was not measured may be cheaper."
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _barred(found: Optimum) -> Iterator[str]:
     reasons = found.reasons()
     for reason, number in reasons[:MOST_REASONS]:
-        yield f"Left out {_counted(number, 'combination')}: {reason}."
+        yield f"Left out {plural(number, 'combination')}: {reason}."
     if len(reasons) > MOST_REASONS:
         rest = sum(number for _, number in reasons[MOST_REASONS:])
         yield f"Left out {rest:,} more for {len(reasons) - MOST_REASONS} other reasons; optimize.csv has them."
@@ -171,9 +190,49 @@ def _only_rough(found: Optimum) -> str:
     if not found.ranked:
         return "Interrupted: no combination measured so far meets the limits."
     first = found.ranked[0]
-    group, places, budget, *_ = first.settings
     return (
         f"Interrupted before the finalists were measured: by short runs the cheapest of {len(found.trials)} so far is "
-        f"TP {group}, {short_arm_words(first.arm)}, max_num_seqs {places}, token budget {budget}: about "
+        f"{described(first.settings[:3], short_arm_words(first.arm))}: about "
         f"{cost_words(found, first.gpu_seconds)} per million output tokens."
     )
+
+
+def vllm_flags(one: Finalist, checkpoint: str | None = None) -> str:
+    """The settings as vLLM's flags; what the search leaves alone is not among them, but for pipeline stages.
+
+    Args:
+        one: what to set.
+        checkpoint: the drafter's, as the engine is to load it; by default as the scenario calls it.
+    """
+    deployment, (places, budget) = one.inputs.scenario.deployment, one.limits
+    flags = [f"--tensor-parallel-size {deployment.tensor_parallel}"]
+    if deployment.pipeline_parallel > 1:
+        flags.append(f"--pipeline-parallel-size {deployment.pipeline_parallel}")
+    flags += [f"--max-num-seqs {places}", f"--max-num-batched-tokens {budget}"]
+    table, drafter = _as_table(one), one.inputs.scenario.speculation.drafter
+    if table is not None:
+        own = checkpoint_of(drafter)
+        flags.append(vllm_setting(drafter, table, own and (checkpoint or own), places).text)
+    return " ".join(flags)
+
+
+def vllm_text(one: Finalist, checkpoint: str | None = None) -> str:
+    """The flags under a heading, which says what they cannot."""
+    policy, own = one.arm.policy, checkpoint_of(one.inputs.scenario.speculation.drafter)
+    heading = "# vLLM"
+    if policy and _as_table(one) is None:
+        heading += f" (it has no setting for draft lengths by {policy.kind}; speculation is left out)"
+    elif policy and own and checkpoint is None:
+        heading += f" ({own} stands for the drafter's checkpoint; name the one that you serve with --checkpoint)"
+    return f"{heading}\n{vllm_flags(one, checkpoint)}"
+
+
+def _as_table(one: Finalist) -> SchedulePolicy | None:
+    """The policy as a table of draft lengths by batch, where it is one that drafts."""
+    match one.arm.policy:
+        case StaticPolicy(num_draft_tokens=length):
+            return SchedulePolicy(kind="schedule", table=(ScheduleRow(batch=(1, None), num_draft_tokens=length),))
+        case SchedulePolicy() as schedule if all(row.context == (0, None) for row in schedule.rows):
+            return schedule
+        case _:
+            return None

@@ -24,9 +24,14 @@ class Arm(NamedTuple):
         return self.policy.num_draft_tokens if self.policy else 0
 
     @property
+    def kind(self) -> str:
+        """The policy's kind; ``none`` without speculation."""
+        return self.policy.kind if self.policy else "none"
+
+    @property
     def name(self) -> str:
         """What tables and files call it: ``none``, ``static 3``."""
-        return f"{self.policy.kind} {self.num_draft_tokens}" if self.policy else "none"
+        return f"{self.kind} {self.num_draft_tokens}" if self.policy else "none"
 
 
 def arms_of(scenario: Scenario) -> list[Arm]:

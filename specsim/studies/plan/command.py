@@ -41,16 +41,11 @@ def plan(
 
     specsim plan my.yaml --policies static,goodput --num-draft-tokens 1,2,3,5
     """
-    from specsim.errors import PartialResultError
     from specsim.inputs.read.plan_options import with_texts
     from specsim.inputs.read.scenario import load_scenario
-    from specsim.reporting.console import console, simulation_bar, warn
-    from specsim.reporting.extrapolation import extrapolation_sentence
-    from specsim.reporting.folders import refuse_existing, write_folder
-    from specsim.reporting.inputs import cost_sentences
-    from specsim.studies.plan.files import plan_files
+    from specsim.reporting.publish import publish
+    from specsim.studies.plan.answer import plan_answer
     from specsim.studies.plan.run import simulate_plan
-    from specsim.studies.plan.text import plan_sentences, plan_table
 
     inputs = with_texts(
         load_scenario(scenario, overrides or ()),
@@ -60,18 +55,10 @@ def plan(
         policies=policies,
         num_draft_tokens=num_draft_tokens,
     )
-    folder = out or Path("out") / f"{inputs.scenario.name}-plan"
-    refuse_existing(folder, force=force, read=inputs.files.values())
-    with simulation_bar(inputs.scenario.name) as progress:
-        result = simulate_plan(inputs, jobs=jobs, progress=progress)
-    answer, *others = sentences = [*plan_sentences(inputs, result), *cost_sentences(inputs)]
-    write_folder(folder, plan_files(inputs, result, sentences), force=force)
-    warn(extrapolation_sentence([(inputs, result.extrapolation)]))
-    screen = console()
-    screen.print(answer, style="bold", markup=False, soft_wrap=True)
-    for sentence in others:
-        screen.print(sentence, markup=False, soft_wrap=True)
-    screen.print(plan_table(inputs.scenario, result))
-    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
-    if result.missing:
-        raise PartialResultError(f"{len(result.missing)} of {len(result.missing) + len(result.arms)} arms are missing")
+    publish(
+        lambda progress: plan_answer(inputs, simulate_plan(inputs, jobs=jobs, progress=progress)),
+        title=inputs.scenario.name,
+        out=out or Path("out") / f"{inputs.scenario.name}-plan",
+        force=force,
+        read=inputs.files.values(),
+    )

@@ -18,6 +18,7 @@ from specsim.engine.run import warm_up
 from specsim.errors import InfeasibleError, Problem
 from specsim.forward import Reach, farthest
 from specsim.inputs.models.plan import Limit, Plan, limits_of
+from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.fleet import simulation_of
 from specsim.studies.plan.arms import Arm, arms_of
@@ -160,6 +161,26 @@ class PlanResult:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class PlannedArm:
+    """One arm of a plan.
+
+    Attributes:
+        scenario: that was planned.
+        plan: what was found of it.
+        result: of the arm.
+    """
+
+    scenario: Scenario
+    plan: PlanResult
+    result: ArmResult
+
+    @property
+    def serving(self) -> Serving | None:
+        """See ``PlanResult.serving``."""
+        return self.plan.serving(self.result)
+
+
 def simulate_plan(inputs: Inputs, *, jobs: int | None = None, progress: Progress = lambda share: None) -> PlanResult:
     """Measure every arm of the scenario's plan; the result does not depend on ``jobs``.
 
@@ -239,9 +260,8 @@ def missed_limits(inputs: Inputs, found: Mapping[str, ArmResult]) -> list[Proble
     for limit in [floor.limit for floor in next(iter(found.values())).floors]:
         floor, name = nearest(limit)
         if floor.missed:
-            parts = ", ".join(f"{part} {share:.0%}" for part, share in floor.parts.items() if share >= 0.05)
             remedy = (
-                f"even an empty system takes {1e3 * floor.seconds:.4g} ms at best ({name}), of which {parts}; "
+                f"even an empty system takes {1e3 * floor.seconds:.4g} ms at best ({name}), of which {floor.made_of}; "
                 "allow more, or change the deployment"
             )
             problems.append(

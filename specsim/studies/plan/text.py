@@ -1,29 +1,24 @@
-"""What a person reads of a plan: the answer, what it must be read with, and a row for each arm."""
+"""What a person reads of a plan: the answer, and what it must be read with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from rich.table import Table
 
 from specsim.inputs.models.plan import Limit, Plan
 from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.workload import ClosedLoop, RateProfile, Replay
 from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.intervals import plain
-from specsim.reporting.text import add_rows
-from specsim.reporting.wording import policy_words
-from specsim.studies.plan.arms import with_arm
+from specsim.reporting.wording import plural, policy_words
+from specsim.studies.plan.arms import Arm, with_arm
 from specsim.studies.plan.capacity import STEPS_PER_WIDTH, Capacity
 from specsim.studies.plan.run import ArmResult, PlanResult, Serving
-
-SAID = 0.05  # a smaller part of a step is not named
 
 
 def plan_sentences(inputs: Inputs, result: PlanResult) -> list[str]:
     """The answer, and what it must be read with."""
     return [
-        plan_answer(inputs, result),
+        plan_headline(inputs, result),
         *_demand(inputs.scenario, result),
         *bound_sentences(inputs.scenario, result.best.capacity),
         *floor_sentences(inputs.scenario, result),
@@ -33,7 +28,7 @@ def plan_sentences(inputs: Inputs, result: PlanResult) -> list[str]:
     ]
 
 
-def plan_answer(inputs: Inputs, result: PlanResult) -> str:
+def plan_headline(inputs: Inputs, result: PlanResult) -> str:
     """The answer in a sentence: the best arm, its rate, its gain, and what stops it."""
     scenario, best = inputs.scenario, result.best
     capacity, gain = best.capacity, result.gain(best)
@@ -42,7 +37,7 @@ def plan_answer(inputs: Inputs, result: PlanResult) -> str:
         over = f" (mean over seeds {gain.estimate:.2f}× [{gain.low:.2f}, {gain.high:.2f}] that without speculation)"
     return (
         f"Within {limits_words(result.limits)}, {_replica(inputs, result)} serves {plain(capacity.bound, 3)} "
-        f"requests/s {arm_words(scenario, best)}{over}; {binding_words(result.limits, best)}."
+        f"requests/s {arm_words(scenario, best.arm)}{over}; {binding_words(result.limits, best)}."
     )
 
 
@@ -59,12 +54,33 @@ def limits_words(limits: tuple[Limit, ...]) -> str:
 
 def limit_words(limit: Limit) -> str:
     """``TTFT p99 of 500 ms``."""
-    return f"{limit.latency.upper()} p{limit.percentile} of {1e3 * limit.seconds:g} ms"
+    return f"{limit_name(limit)} of {1e3 * limit.seconds:g} ms"
 
 
-def arm_words(scenario: Scenario, result: ArmResult) -> str:
+def limit_name(limit: Limit) -> str:
+    """``TTFT p99``."""
+    return f"{limit.latency.upper()} p{limit.percentile}"
+
+
+def binds(limits: tuple[Limit, ...], capacity: Capacity) -> str:
+    """``TTFT p99``, the limit that stops an arm; or ``saturation``."""
+    return "saturation" if capacity.binding is None else limit_name(limits[capacity.binding])
+
+
+def short_of(result: ArmResult) -> str:
+    """``KV 97%``: what the server is short of at the bound, and how much of it is used; empty without a rate."""
+    short = result.pressure
+    return f"{short.resource} {short.utilisation:.0%}" if short else ""
+
+
+def drafting(scenario: Scenario, arm: Arm, without: str = "none") -> str:
+    """``3 draft tokens``; what to say without speculation is the caller's."""
+    return policy_words(with_arm(scenario, arm)) if arm.policy else without
+
+
+def arm_words(scenario: Scenario, arm: Arm) -> str:
     """``with 3 draft tokens``, ``without speculation``."""
-    return f"with {policy_words(with_arm(scenario, result.arm))}" if result.arm.policy else "without speculation"
+    return f"{'with ' if arm.policy else ''}{drafting(scenario, arm, 'without speculation')}"
 
 
 def binding_words(limits: tuple[Limit, ...], result: ArmResult) -> str:
@@ -72,12 +88,8 @@ def binding_words(limits: tuple[Limit, ...], result: ArmResult) -> str:
     short = result.pressure
     if short is None:
         return "no rate meets them"
-    stops = "what can be served at all" if result.capacity.binding is None else _name(limits[result.capacity.binding])
+    stops = "what can be served at all" if result.capacity.binding is None else binds(limits, result.capacity)
     return f"{stops} binds, and of the server {short.resource} ({short.utilisation:.0%} used)"
-
-
-def _name(limit: Limit) -> str:
-    return f"{limit.latency.upper()} p{limit.percentile}"
 
 
 def _demand(scenario: Scenario, result: PlanResult) -> Iterator[str]:
@@ -91,7 +103,7 @@ def _demand(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     what = "fleet" if scenario.fleet else "replica"
     rates = f"{plain(demand.mean, 3)} requests/s" + ("" if alike else f" (peak {plain(float(demand.rates.max()), 3)})")
     average = "" if alike else f" at the peak, {plain(serving.mean_replicas, 3)} on average"
-    number = f"{_counted(peak, what)}{average}, {_counted(serving.gpus, 'GPU')}{_without(result, serving)}"
+    number = f"{plural(peak, what)}{average}, {plural(serving.gpus, 'GPU')}{_without(result, serving)}"
     costs = (
         [f"${plain(serving.dollars_per_million, 3)} per million output tokens"] if serving.dollars_per_million else []
     )
@@ -100,7 +112,7 @@ def _demand(scenario: Scenario, result: PlanResult) -> Iterator[str]:
             f"{plain(serving.kilowatts, 3)} kW and {plain(serving.joules_per_token, 3)} J per output token at full "
             "board power"
         )
-    how = arm_words(scenario, result.best)
+    how = arm_words(scenario, result.best.arm)
     yield f"For {rates} {how}: {number}{''.join(f', {cost}' for cost in costs)}."
 
 
@@ -111,11 +123,6 @@ def _without(result: PlanResult, serving: Serving) -> str:
         return ""
     same = other.gpus == serving.gpus and other.mean_replicas == serving.mean_replicas
     return " (as many as without speculation)" if same else f" ({other.gpus:,} without speculation)"
-
-
-def _counted(number: int, what: str) -> str:
-    """``1 replica``, ``2 replicas``."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def bound_sentences(scenario: Scenario, capacity: Capacity) -> Iterator[str]:
@@ -142,23 +149,23 @@ def bound_sentences(scenario: Scenario, capacity: Capacity) -> Iterator[str]:
 def floor_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     """Why an arm meets the limits at no rate."""
     for found in result.arms:
-        missed = [floor for floor in found.floors if floor.missed]
+        who, missed = arm_words(scenario, found.arm).capitalize(), [floor for floor in found.floors if floor.missed]
         for floor in missed:
-            parts = ", ".join(f"{part} {share:.0%}" for part, share in floor.parts.items() if share >= SAID)
             yield (
-                f"{arm_words(scenario, found).capitalize()} even an empty system takes {1e3 * floor.seconds:.4g} ms "
-                f"where {limit_words(floor.limit)} is asked: {parts}."
+                f"{who} even an empty system takes {1e3 * floor.seconds:.4g} ms "
+                f"where {limit_words(floor.limit)} is asked: {floor.made_of}."
             )
         if found.floors and not missed:
-            yield f"{arm_words(scenario, found).capitalize()} the limits are met in an empty system, but at no rate."
+            yield f"{who} the limits are met in an empty system, but at no rate."
 
 
 def _grid(scenario: Scenario) -> str:
     """How near rates are told apart."""
-    return f"Rates lie on a grid of {_step(scenario):.2g} %; what is nearer is not told apart."
+    return f"Rates lie on a grid of {grid_step(scenario):.2g} %; what is nearer is not told apart."
 
 
-def _step(scenario: Scenario) -> float:
+def grid_step(scenario: Scenario) -> float:
+    """By how much neighbouring rates differ [%]."""
     return 100 * (scenario.plan or Plan()).width / STEPS_PER_WIDTH
 
 
@@ -169,7 +176,7 @@ def wide_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
         if found.capacity.over(plan.width) > 1:
             why = "raise plan.most_requests or plan.seeds, or ask for less with plan.width"
             yield (
-                f"{arm_words(scenario, found).capitalize()} the mean is known to ±{found.capacity.half_width:.1%} "
+                f"{arm_words(scenario, found.arm).capitalize()} the mean is known to ±{found.capacity.half_width:.1%} "
                 f"only, with runs as long as they may be; {why}."
             )
 
@@ -177,39 +184,3 @@ def wide_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
 def _missing(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     if result.missing:
         yield f"Interrupted, without {', '.join(arm.name for arm in result.missing)}: of these nothing is known."
-
-
-def plan_table(scenario: Scenario, result: PlanResult) -> Table:
-    """A row for each arm."""
-    demanded = result.demand is not None
-    columns = ["policy", "requests/s", "mean ± 95 %", "gain", "binds", "short of"]
-    columns += ["replicas", "GPUs"] if demanded else []
-    columns += ["$/Mtoken"] if result.price is not None else []
-    columns += ["J/token"] if result.power is not None else []
-    table = Table(*columns)
-    for column in table.columns[1:4] + table.columns[6:]:
-        column.justify = "right"
-    return add_rows(table, (_row(scenario, result, found, demanded) for found in result.arms))
-
-
-def _row(scenario: Scenario, result: PlanResult, found: ArmResult, demanded: bool) -> list[str]:
-    capacity, short, gain = found.capacity, found.pressure, result.gain(found)
-    serving = result.serving(found)
-    name = policy_words(with_arm(scenario, found.arm)) if found.arm.policy else "none"
-    cells = [name, plain(capacity.bound, 3)]
-    if short is None:
-        cells += ["", "", "empty system" if any(floor.missed for floor in found.floors) else "", ""]
-    else:
-        cells += [
-            f"{plain(capacity.mean, 3)} ± {max(100 * capacity.half_width, _step(scenario)):.1f}%",
-            f"{gain.estimate:.2f}×" if gain and found.arm.policy else "",
-            "saturation" if capacity.binding is None else _name(result.limits[capacity.binding]),
-            f"{short.resource} {short.utilisation:.0%}",
-        ]
-    cells += (
-        [] if not demanded else ["", ""] if serving is None else [str(int(serving.replicas.max())), str(serving.gpus)]
-    )
-    dollars, joules = result.dollars_per_million(found), result.joules_per_token(found)
-    cells += [] if result.price is None else ["" if dollars is None else plain(dollars, 3)]
-    cells += [] if result.power is None else ["" if joules is None else plain(joules, 3)]
-    return cells

@@ -9,6 +9,8 @@ from specsim.records import PARTS, RunRecords
 from specsim.studies.plan.margins import percentiles_of
 from specsim.studies.plan.trials import Trials
 
+NAMED = 0.05  # a smaller part of a step is not named
+
 
 class Floor(NamedTuple):
     """One limit against an empty system.
@@ -28,6 +30,11 @@ class Floor(NamedTuple):
     def missed(self) -> bool:
         """Whether even an empty system exceeds the limit."""
         return self.seconds > self.limit.seconds
+
+    @property
+    def made_of(self) -> str:
+        """``weights 62%, kv 20%``: the larger parts."""
+        return ", ".join(f"{part} {share:.0%}" for part, share in self.parts.items() if share >= NAMED)
 
 
 def floors(trials: Trials, num_requests: int) -> list[Floor]:

@@ -17,7 +17,7 @@ SMALL = (
     *("--set", "plan={width: 0.5, seeds: 3, min_requests: 100, most_requests: 400}", "--jobs", "1"),
 )
 LIMITS = ("--slo", "ttft:100")
-FILES = {"answer.txt", "compare.csv", "pareto.png", "pareto.svg", "provenance.json"}
+FILES = {"answer.txt", "compare.csv", "manifest.json", "pareto.png", "pareto.svg", "provenance.json"}
 
 
 def read(folder):
@@ -46,6 +46,9 @@ def test_within_limits_it_says_who_is_cheapest_as_plan_does(asked, command, tmp_
     assert "Beware" not in out
     scenarios = {f"scenario-{name}.yaml" for name in (DEMO, "h200")}
     assert {path.name for path in folder.iterdir()} == FILES | scenarios | {"plans.csv"}
+    described = json.loads((folder / "manifest.json").read_text())["columns"]
+    for name in ("compare.csv", "plans.csv"):
+        assert [column["name"] for column in described[name]] == list(pd.read_csv(folder / name))
     assert set(json.loads((folder / "provenance.json").read_text())) == {DEMO, "h200"}
     written = yaml.safe_load((folder / "scenario-h200.yaml").read_text())
     assert (written["name"], written["deployment"]["device"]) == ("h200", "h200")

@@ -12,10 +12,10 @@ from specsim.studies.compare.alike import share_arrivals, share_requests, unlike
 from specsim.studies.compare.frontier import cells_of
 from specsim.studies.compare.ranking import extra_cost, ranking
 from specsim.studies.compare.run import compared_arms, simulate_comparison
-from specsim.studies.compare.tables import cells_frame, plans_frame
+from specsim.studies.compare.tables import cells_table, plans_table
 from specsim.studies.plan.capacity import Capacity, rate_ratio
-from specsim.studies.plan.files import arms_frame
 from specsim.studies.plan.run import measure_arm, plan_of
+from specsim.studies.plan.tables import plan_table
 
 DEMO = "llama3.1-8b-h100-eagle3"
 SMALL = (
@@ -44,7 +44,7 @@ def rows(frame, name):
 
 def test_a_scenario_is_exactly_as_good_as_itself(comparison):
     cells, ranked = cells_of(comparison), ranking(comparison)
-    for frame in (cells_frame(cells), plans_frame(comparison, ranked)):
+    for frame in (cells_table(cells).frame(), plans_table(comparison, ranked).frame()):
         one, other = (rows(frame, name).reset_index(drop=True) for name in (DEMO, "same"))
         assert len(one) > 1
         assert one.equals(other)
@@ -68,7 +68,7 @@ def test_members_of_the_frontier_are_not_told_apart_from_the_same_again(comparis
 
 
 def test_throughput_is_that_of_all_devices(comparison):
-    table = cells_frame(cells_of(comparison))
+    table = cells_table(cells_of(comparison)).frame()
     assert (table["tokens_per_s_per_gpu"] * table["gpus"]).to_numpy() == pytest.approx(table["tokens_per_s"].to_numpy())
     assert table.groupby("scenario")["gpus"].first().to_dict() == {DEMO: 1, "same": 1, "tp2": 2}
     # a user of two devices has more tokens/s than one of one, and each device fewer than twice as many
@@ -78,7 +78,7 @@ def test_throughput_is_that_of_all_devices(comparison):
 
 
 def test_costs_in_closed_form(comparison):
-    table = plans_frame(comparison, ranking(comparison))
+    table = plans_table(comparison, ranking(comparison)).frame()
     assert table["gpus"].tolist() == (np.ceil(600 / table["requests_per_s"]) * table["gpus_per_replica"]).tolist()
     assert table["dollars_per_hour"].tolist() == pytest.approx((3.6 * table["gpus"]).tolist())
     assert table["tokens_per_s"].tolist() == pytest.approx((16 * table["requests_per_s"]).tolist())
@@ -96,7 +96,7 @@ def test_costs_in_closed_form(comparison):
 def test_a_plan_is_that_of_specsim_plan(comparison):
     subject = comparison.subjects[-1]
     planned = plan_of(subject.inputs, [measure_arm(subject.inputs, arm) for arm in subject.arms])
-    expected, found = arms_frame(planned), plans_frame(comparison, None)
+    expected, found = plan_table(subject.inputs.scenario, planned).frame(), plans_table(comparison, None).frame()
     own = found[found["scenario"] == subject.name]
     assert own[list(expected)].to_csv(index=False) == expected.to_csv(index=False)
 
@@ -105,7 +105,7 @@ def test_the_order_of_scenarios_changes_no_number():
     variants = ("b: deployment.device=h200", "c: deployment.weight_format=fp8")
     tables = []
     for inputs in (inputs_of(*variants, overrides=ONLY_POINTS), inputs_of(*variants, overrides=ONLY_POINTS)[::-1]):
-        table = cells_frame(cells_of(simulate_comparison(inputs, jobs=1))).drop(columns="not_told_apart_from")
+        table = cells_table(cells_of(simulate_comparison(inputs, jobs=1))).frame().drop(columns="not_told_apart_from")
         tables.append(table.sort_values(["scenario", "policy", "batch"], ignore_index=True))
     assert tables[0].equals(tables[1])
 
@@ -137,7 +137,7 @@ def test_a_faster_device_never_raises_gpus():
     options = {"slo": ["ttft:100"], "rate": "2000 requests/s", "overrides": (*settings, "deployment.ideal=true")}
     base = inputs_of("x: seed=2", **options, batches="1")[0]
     compared = [on(base, f"times-{factor}", factor) for factor in (1.0, 1.2, 1.6, 2.5)]
-    table = plans_frame(simulate_comparison(compared, jobs=1), None)
+    table = plans_table(simulate_comparison(compared, jobs=1), None).frame()
     for _, rows_of_arm in table.groupby("num_draft_tokens"):
         gpus = rows_of_arm["gpus"].tolist()
         assert gpus == sorted(gpus, reverse=True)

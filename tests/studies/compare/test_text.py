@@ -7,11 +7,10 @@ import pytest
 
 from specsim.analysis.intervals import Interval
 from specsim.inputs.read.compared import Asked, compared_inputs
-from specsim.studies.compare.frontier import cells_of
-from specsim.studies.compare.ranking_text import extra_cell, more_words
+from specsim.studies.compare.frontier import cells_of, frontier
 from specsim.studies.compare.run import Comparison, simulate_comparison
-from specsim.studies.compare.tables import cells_frame
-from specsim.studies.compare.text import comparison_sentences, frontier, frontier_sentence
+from specsim.studies.compare.tables import cells_table
+from specsim.studies.compare.text import comparison_sentences, extra_words, frontier_sentence, more_words
 
 DEMO = "llama3.1-8b-h100-eagle3"
 SMALL = (
@@ -39,7 +38,7 @@ def comparison():
 def test_how_much_more(ratio, words, cell):
     interval = Interval(*ratio, 0.95, 6)
     assert more_words(interval) == words
-    assert extra_cell(interval) == cell
+    assert extra_words(interval) == cell
 
 
 def test_members_of_the_frontier_are_named_with_whom_they_are_not_told_apart_from(comparison):
@@ -60,7 +59,7 @@ def test_outputs_of_one_token_have_no_frontier(comparison):
     cells = cells_of(bare)
     assert frontier(cells) == []
     assert comparison_sentences(bare, cells, None)[0].startswith("Outputs have one token")
-    assert not cells_frame(cells)["frontier"].any()
+    assert not cells_table(cells).frame()["frontier"].any()
 
 
 def test_requests_that_differ_are_not_paired_and_named(comparison):

@@ -15,8 +15,8 @@ SMALL = (
     *("--set", "speculation.policy.num_draft_tokens=5", "--jobs", "1"),
 )
 FILES = {
-    *("answer.txt", "curve.csv", "fixed_lengths.csv", "provenance.json", "scenario.yaml", "schedule.csv"),
-    *("sglang.txt", "tensorrt-llm.yaml", "vllm.txt"),
+    *("answer.txt", "curve.csv", "fixed_lengths.csv", "manifest.json", "provenance.json", "scenario.yaml"),
+    *("schedule.csv", "sglang.txt", "tensorrt-llm.yaml", "vllm.txt"),
 }
 
 

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -79,6 +79,7 @@ def test_a_range_ends_before_the_next_batch_where_its_length_is_ahead_to_the_end
     ]
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.dictionaries(

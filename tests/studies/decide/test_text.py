@@ -8,9 +8,10 @@ import pytest
 
 from specsim.inputs.read.scenario import load_scenario
 from specsim.studies.curve.run import CurveResult
+from specsim.studies.decide.answer import fixed_table, schedule_table
 from specsim.studies.decide.run import decision_of
 from specsim.studies.decide.schedules import schedule_of
-from specsim.studies.decide.text import decision_sentences, engine_settings, fixed_table, schedule_table, settings_text
+from specsim.studies.decide.text import decision_sentences, engine_settings, settings_text
 from specsim.studies.shared.points import Point
 
 LUCK = np.array([0.9, 1.0, 1.1])
@@ -98,6 +99,6 @@ def test_sglang_without_speculation(inputs):
 
 def test_tables(inputs):
     decision = decided(FALLING)
-    cells = [list(column.cells) for column in schedule_table(decision).columns]
+    cells = [list(column.cells) for column in schedule_table(decision).shown().columns]
     assert cells[:3] == [["1", "8", "64"], ["3", "1", "0"], ["200", "500", "800"]]
-    assert list(fixed_table(decision).columns[0].cells) == ["none", "1", "3"]
+    assert list(fixed_table(decision).shown().columns[0].cells) == ["none", "1", "3"]

@@ -22,7 +22,7 @@ SMALL = (
 )
 FILES = {
     *("answer.txt", "engine.yaml", "optimize.csv", "optimize.json", "optimize.png", "optimize.svg"),
-    *("provenance.json", "scenario.yaml", "vllm.txt"),
+    *("manifest.json", "provenance.json", "scenario.yaml", "vllm.txt"),
 }
 
 
@@ -180,7 +180,7 @@ def test_interrupted_finals_leave_those_that_are_finished(command, tmp_path, mon
     after(monkeypatch, finalists, 1)
     arguments = (*SMALL, "--set", "optimize.finalists=2", "--jobs", "1", "--out", tmp_path / "new")
     code, out, err = command("optimize", DEMO, *arguments)
-    assert (code, err.splitlines()[-1]) == (130, "interrupted; 4 trials and 1 finalists were finished")
+    assert (code, err.splitlines()[-1]) == (130, "interrupted; 4 trials and 1 finalist were finished")
     assert "Interrupted: what was not measured may be cheaper." in out
     assert (tmp_path / "new" / "scenario.yaml").exists()
 

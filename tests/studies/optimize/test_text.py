@@ -3,7 +3,7 @@
 import pytest
 
 from specsim.analysis.intervals import Interval
-from specsim.studies.optimize.wording import less
+from specsim.studies.optimize.text import less
 
 
 @pytest.mark.parametrize(

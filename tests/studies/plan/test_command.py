@@ -30,7 +30,7 @@ def test_it_answers_and_leaves_its_files(command, tmp_path):
     assert "per million output tokens" in out
     folder = tmp_path / "new"
     assert {path.name for path in folder.iterdir()} == {
-        *("answer.txt", "plan.csv", "plan.json", "plan.png", "plan.svg"),
+        *("answer.txt", "manifest.json", "plan.csv", "plan.json", "plan.png", "plan.svg"),
         *("provenance.json", "replicas.csv", "scenario.yaml"),
     }
     found, table = json.loads((folder / "plan.json").read_text()), pd.read_csv(folder / "plan.csv")
