@@ -1,4 +1,4 @@
-"""One scenario laid over another, and command-line overrides laid over both. Knows no model."""
+"""One scenario laid over another, and single values laid over both. Knows no model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from specsim.errors import InputError, Problem
 from specsim.inputs.read import catalogue
-from specsim.inputs.read.documents import parse_yaml, read_mapping
+from specsim.inputs.read.documents import read_mapping
 
 
 class Extended(NamedTuple):
@@ -58,7 +58,7 @@ def _key_paths(data: dict[str, Any], prefix: str = "") -> Iterator[str]:
 
 # texts that say what the values beside and below them are; they do not survive a change of those values
 DESCRIBING = ("description", "source")
-SETTINGS = ("curve", "run")  # how something is looked at; a description of it stays true
+SETTINGS = ("curve", "map", "optimize", "plan", "run")  # how something is looked at; a description of it stays true
 
 
 def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
@@ -79,21 +79,6 @@ def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 def _same_kind(below: Any, over: Any) -> TypeGuard[dict[str, Any]]:
     both = isinstance(below, dict) and isinstance(over, dict)
     return both and over.get("kind", below.get("kind")) == below.get("kind")
-
-
-def override(data: dict[str, Any], assignment: str) -> str:
-    """Apply one ``path.to.key=value`` to ``data`` in place; the value is YAML. Returns the path.
-
-    Raises:
-        InputError: when the assignment has no ``=`` or its path runs through something that has no keys.
-    """
-    path, equals, text = assignment.partition("=")
-    path = path.strip()
-    if not (equals and all(path.split("."))):
-        remedy = "write a path, '=' and a value, such as speculation.policy.num_draft_tokens=5"
-        raise InputError([Problem("--set", "", repr(assignment), remedy)])
-    assign(data, path, parse_yaml(text, f"--set {path}"), f"--set {path}")
-    return path
 
 
 def assign(data: dict[str, Any], path: str, value: Any, where: str) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,6 +23,8 @@ from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.speculation import MedusaHeads, MTPLayers, NgramLookup, Speculation
 from specsim.inputs.read import catalogue, documents, layers, problems
 from specsim.inputs.read.blame import blamed
+from specsim.inputs.read.overrides import Option, apply, assignment, named
+from specsim.inputs.read.references import Places, Said, referenced, references
 
 Model = TypeVar("Model", bound=BaseModel)
 Kept = dict[tuple[type[BaseModel], Path], BaseModel]
@@ -75,42 +77,54 @@ class Inputs:
         return UNQUANTISED if isinstance(drafter, MedusaHeads) else quantisation_of(self.drafter) or UNQUANTISED
 
 
-# what a scenario refers to: name → (path of the reference in the scenario, catalogue kind)
-REFERENCES = {
-    "device": ("deployment.device", "device"),
-    "engine": ("deployment.engine", "engine"),
-    "target": ("deployment.target", "model"),
-    "drafter": ("speculation.drafter.model", "model"),
-    "lengths": ("workload.lengths.table", "lengths"),
-    "trace": ("workload.lengths.file", "lengths"),
-    "recording": ("speculation.acceptance.file", "recording"),
-    "text": ("speculation.acceptance.text", "text"),
-}
-
-
-def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
+def load_scenario(
+    reference: str, sets: Sequence[str] = (), options: Sequence[Option] = (), blocks: Sequence[str] = ()
+) -> Inputs:
     """Read, resolve and check a scenario.
 
     Args:
         reference: catalogue name or path of a scenario file.
-        overrides: ``path.to.key=value`` assignments, applied in order.
+        sets: ``path.to.key=value`` assignments, applied in order.
+        options: applied after these, in order; those not given are skipped.
+        blocks: parts of a scenario that are filled in with their defaults where it lacks them.
 
     Raises:
-        InputError: listing every problem in the scenario and in the files it refers to.
+        InputError: listing every problem in options, in the scenario and in the files it refers to.
     """
-    path = catalogue.find("scenario", reference, [Path.cwd()], where="scenario", path="")
-    files = layers.read_with_extends(path).files
-    try:
-        return _loaded(path, overrides)
-    except InputError as error:
-        raise InputError(blamed(error.problems, overrides, files, _loaded)) from None
-
-
-def _loaded(path: Path, overrides: Sequence[str]) -> Inputs:
-    extended = layers.read_with_extends(path)
     gathered = Gathered()
-    overridden = [gathered.attempt(layers.override, extended.data, item) for item in overrides]
-    said = {key: Said(f"--set {key}", (Path.cwd(),)) for key in overridden if key}
+    stated = [gathered.attempt(assignment, text) for text in sets]
+    stated += [option for option in options if option.given is not None]
+    given = [option for option in stated if option]
+    path = gathered.attempt(catalogue.find, "scenario", reference, [Path.cwd()], where="scenario", path="")
+    extended = gathered.attempt(layers.read_with_extends, path) if path else None
+    if not (path and extended):
+        for option in given:
+            gathered.attempt(option.parse, option.given, option.name)
+        raise InputError(dict.fromkeys(gathered.problems))
+    load = partial(_loaded, blocks=blocks)
+    try:
+        inputs = load(path, given)
+    except InputError as error:
+        found = blamed(error.problems, given, extended.files, load)
+        raise InputError(dict.fromkeys([*gathered.problems, *named(found, given)])) from None
+    gathered.settle()
+    return inputs
+
+
+def _loaded(path: Path, options: Sequence[Option], blocks: Sequence[str]) -> Inputs:
+    extended = layers.read_with_extends(path)
+    gathered, said = Gathered(), dict[str, Said]()
+    for option in options:
+        try:
+            apply(option, extended.data)
+        except InputError as error:
+            gathered.problems.extend(error.problems)
+        else:
+            said.pop(option.path, None)  # the later of two stands last
+            said[option.path] = Said(option.name, (Path.cwd(),))
+    for block in blocks:
+        if extended.data.get(block) is None:
+            extended.data[block] = {}
     return load_extended(path, extended, said, {}, gathered.problems)
 
 
@@ -131,12 +145,12 @@ def load_extended(
     """
     data, scenario_files, origins = extended
     gathered = Gathered(problems)
-    place = _Place(path, origins, said)
+    place = Places(path, origins, said)
     read = partial(_read_once, kept)
 
     scenario = gathered.attempt(_validated, Scenario, data, place)
     refers_to = references(data)
-    found_files = {name: gathered.attempt(_referenced, *at, data, place) for name, at in refers_to.items()}
+    found_files = {name: gathered.attempt(referenced, *at, data, place) for name, at in refers_to.items()}
     files = {name: file for name, file in found_files.items() if file}
     device: Device | None = gathered.attempt(read, Device, files.get("device"))
     engine: Engine | None = gathered.attempt(read, Engine, files.get("engine"))
@@ -216,34 +230,6 @@ def _of_group(
     return replace(parts, scenario=scenario, device=device, engine=engine, device_file=device_file)
 
 
-def references(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """REFERENCES, and those of the classes of a mixture, of the domains of a trace and of the groups of a fleet."""
-    workload = data.get("workload")
-    classes = workload.get("mixture") if isinstance(workload, dict) else None
-    numbered = workload.get("domains") if isinstance(workload, dict) else None
-    of_classes = {
-        f"{name} of class {i}": (f"workload.mixture[{i}].{key}", kind)
-        for i in range(len(classes) if isinstance(classes, list) else 0)
-        for name, key, kind in (
-            ("lengths", "lengths.table", "lengths"),
-            ("trace", "lengths.file", "lengths"),
-            ("recording", "acceptance.file", "recording"),
-            ("text", "acceptance.text", "text"),
-        )
-    }
-    of_groups = {
-        f"{name} of {place}": (f"{place}.deployment.{name}", name)
-        for place in group_paths(data.get("fleet"))
-        for name in ("device", "engine")
-    }
-    of_domains = {
-        f"{kind} of domain {number}": (f"workload.domains[{number}].{key}", kind)
-        for number in (numbered if isinstance(numbered, dict) else ())
-        for kind, key in (("recording", "file"), ("text", "text"))
-    }
-    return REFERENCES | of_classes | of_domains | of_groups
-
-
 def _of_speculation_alone(data: dict[str, Any]) -> Iterator[Problem]:
     """What is contradictory within the speculation of a scenario that cannot be read as a whole."""
     try:
@@ -268,50 +254,7 @@ def _within_target(scenario: Scenario, target: ModelConfig) -> ModelConfig | Non
     return target if isinstance(drafter, MedusaHeads) else None
 
 
-class Said(NamedTuple):
-    """What says a value in the place of a scenario's file.
-
-    Attributes:
-        where: its name in messages.
-        folders: where a file that the value names is looked for, in this order, before the scenario's own folder.
-    """
-
-    where: str
-    folders: tuple[Path, ...]
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Tells which file, or what else, a path of the scenario came from."""
-
-    file: Path
-    origins: Mapping[str, Path]
-    said: Mapping[str, Said] = field(default_factory=dict)
-
-    def of(self, path: str) -> str:
-        """The override or file that says it, or that says what it is missing from."""
-        said = self._said(path)
-        return said.where if said else str(self._file(path))
-
-    def folders(self, path: str) -> Sequence[Path]:
-        """Where a file named there is looked for: beside the file that names it, then in the current directory."""
-        said = self._said(path)
-        beside = self._file(path).parent
-        return [*said.folders, beside] if said else [beside, Path.cwd()]
-
-    def _said(self, path: str) -> Said | None:
-        above = [said for key, said in self.said.items() if f"{path}.".startswith((f"{key}.", f"{key}["))]
-        below = [said for key, said in self.said.items() if key.startswith(f"{path}.") and path not in self.origins]
-        return next(iter(above + below), None)
-
-    def _file(self, path: str) -> Path:
-        key = path.partition("[")[0]
-        while key and key not in self.origins:
-            key = key.rpartition(".")[0]
-        return self.origins.get(key, self.file)
-
-
-def _validated(model: type[Model], data: dict[str, Any], place: _Place) -> Model:
+def _validated(model: type[Model], data: dict[str, Any], place: Places) -> Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -329,24 +272,7 @@ def _read_once(kept: Kept, model: type[Model], file: Path | None) -> Model | Non
 
 
 def _read_file(model: type[Model], file: Path) -> Model:
-    return _validated(model, documents.read_mapping(file), _Place(file, {}))
-
-
-def keys_of(path: str) -> list[str | int]:
-    """The keys and places that a path such as ``workload.mixture[0].lengths`` goes through."""
-    return [int(key) if key.isdecimal() else key for key in path.replace("[", ".").replace("]", "").split(".")]
-
-
-def _referenced(path: str, kind: str, data: dict[str, Any], place: _Place) -> Path | None:
-    value: Any = data
-    for key in keys_of(path):
-        if isinstance(value, list) and isinstance(key, int):
-            value = value[key]
-        else:
-            value = value.get(key, value.get(str(key))) if isinstance(value, dict) else None
-    if not isinstance(value, str):
-        return None  # missing or of another type: the scenario's own validation says so
-    return catalogue.find(kind, value, place.folders(path), where=place.of(path), path=path)
+    return _validated(model, documents.read_mapping(file), Places(file, {}))
 
 
 def read_device(reference: str) -> Device:
