@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from specsim.inputs.read.overrides import Option
 
 from specsim.errors import InfeasibleError
 from specsim.inputs.models.base import MOST_IN_FLIGHT
 from specsim.inputs.models.plan import Limit, Plan, limits_of
+from specsim.inputs.read.overrides import Option
 from specsim.inputs.read.scenario import load_scenario
 from specsim.simulation.replica import Simulation
 from specsim.studies.plan.arms import Arm, arms_of
