@@ -23,7 +23,7 @@ from specsim.forward import Reach
 from specsim.inputs.checkpoints.quantisation import KV_BYTES, Quantisation
 from specsim.inputs.models.policy import Policy, StaticPolicy
 from specsim.inputs.models.scenario import Deployment
-from specsim.inputs.models.speculation import NgramLookup, pass_kind
+from specsim.inputs.models.speculation import NgramLookup
 from specsim.inputs.models.workload import ClosedLoop, Load, Replay
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import RunRecords
@@ -248,7 +248,7 @@ class Simulation:
         target = PassCost(self.target, device, ideal=ideal, products=self.products, verify_factor=verify_factor)
         if ideal:
             return StepCost(target, drafter, None)
-        return StepCost(target, drafter, engine, pass_kind(stated), lookup)
+        return StepCost(target, drafter, engine, stated.facts.pass_kind, lookup)
 
     def _make_memory_plan(self, speculating: bool) -> MemoryPlan:
         return memory_plan(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from specsim.errors import Problem
-from specsim.inputs.checkpoints.architecture import Attention, LinearAttention
+from specsim.inputs.checkpoints.architecture import LinearAttention
 from specsim.inputs.checkpoints.model import ModelConfig
 from specsim.inputs.checks import domains as domain_checks
 from specsim.inputs.checks import parallel as parallel_checks
@@ -16,7 +16,6 @@ from specsim.inputs.models.hardware import Device
 from specsim.inputs.models.optimize import SearchedPolicy
 from specsim.inputs.models.plan import planned_policy
 from specsim.inputs.models.scenario import Scenario
-from specsim.inputs.models.speculation import BlockParallelHead, Drafter, DraftModel, EagleHead, MTPLayers
 from specsim.inputs.models.workload import ClosedLoop
 
 
@@ -42,8 +41,7 @@ def contradictions(
         *parallel_checks.contradictions(scenario, device, target, drafter),
         *quantisation_checks.contradictions(scenario, device, target, drafter),
         *_kept_whole(scenario, target),
-        *(_head(scenario.speculation.drafter, target, drafter) if drafter else ()),
-        *(_vocabularies(scenario.speculation.drafter, target, drafter) if drafter else ()),
+        *(scenario.speculation.drafter.misfits(target, drafter) if drafter else ()),
     ]
 
 
@@ -90,35 +88,6 @@ def _kept_whole(scenario: Scenario, target: ModelConfig) -> Iterator[Problem]:
         yield _problem("deployment.prefix_caching", True, remedy)
 
 
-def _head(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
-    """A head reads the target's hidden states, so it has their width; and an EAGLE head is one layer deep."""
-    path = "speculation.drafter.model"
-    if isinstance(drafter, MTPLayers) and target.num_mtp_layers != 1:
-        remedy = (
-            f"the target has {target.num_mtp_layers} MTP layers (num_nextn_predict_layers, mtp_num_hidden_layers) and "
-            "specsim models 1; use another drafter"
-        )
-        yield _problem("speculation.drafter.kind", drafter.kind, remedy)
-    if not isinstance(drafter, EagleHead | BlockParallelHead):
-        return
-    if model.hidden_size != target.hidden_size:
-        remedy = (
-            f"a head of hidden size {model.hidden_size} cannot read the target's states of size {target.hidden_size}; "
-            "use the head made for this target"
-        )
-        yield _problem(path, drafter.model, remedy)
-    if isinstance(drafter, EagleHead) and model.num_hidden_layers != 1:
-        remedy = (
-            f"an EAGLE head has 1 layer, not {model.num_hidden_layers}; name the head's own config.json, or write "
-            "'kind: draft_model' for a whole model"
-        )
-        yield _problem(path, drafter.model, remedy)
-    if isinstance(drafter, BlockParallelHead) and not all(
-        isinstance(layer.mixer, Attention) for layer, _ in model.layers
-    ):
-        yield _problem(path, drafter.model, "a block-parallel head needs plain attention on every layer; use another")
-
-
 def _draft_lengths(scenario: Scenario) -> Iterator[Problem]:
     """A curve compares no drafts that are longer than tree and drafter make them."""
     compared = scenario.curve.num_draft_tokens or ()
@@ -160,27 +129,3 @@ def _policies(scenario: Scenario, path: str, kinds: Sequence[SearchedPolicy]) ->
         for problem in speculation_checks.contradictions(own.model_copy(update={"policy": policy})):
             if problem.path == "speculation.policy.kind":
                 yield replace(problem, path=f"{path}[{number}]")
-
-
-def _vocabularies(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
-    """A drafter's ids are the target's, or a table maps them."""
-    if not isinstance(drafter, DraftModel | EagleHead):
-        return
-    path, mapped = "speculation.drafter.vocabulary_map", drafter.vocabulary_map
-    if mapped == "prefix":
-        return
-    if model.vocab_size != target.vocab_size:
-        remedy = (
-            f"the drafter's vocabulary has {model.vocab_size} tokens and the target's {target.vocab_size}, so "
-            "token-level verification is undefined; use a drafter of the target's tokenizer"
-        )
-        if isinstance(drafter, DraftModel):
-            remedy += ", or 'vocabulary_map: prefix' if one is the other padded"
-        yield _problem(path, mapped, remedy)
-    smaller = model.draft_vocab_size not in (None, target.vocab_size)
-    if smaller and mapped != "d2t":
-        remedy = (
-            f"the head scores {model.draft_vocab_size} of the target's {target.vocab_size} tokens; "
-            "write 'vocabulary_map: d2t' if it ships its id table"
-        )
-        yield _problem(path, mapped, remedy)

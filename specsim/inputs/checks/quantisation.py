@@ -9,7 +9,7 @@ from specsim.inputs.checkpoints.model import ModelConfig, quantisation_of
 from specsim.inputs.checkpoints.quantisation import UNQUANTISED, Matrices, Quantisation, formats, stated
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.models.scenario import Scenario
-from specsim.inputs.models.speculation import MedusaHeads, MTPLayers, NgramLookup
+from specsim.inputs.models.speculation import NgramLookup
 
 
 def contradictions(
@@ -26,7 +26,7 @@ def contradictions(
     if drafter is None or isinstance(drafting, NgramLookup):
         return
     path, form = "speculation.drafter.weight_format", drafting.weight_format
-    own = not isinstance(drafting, MTPLayers | MedusaHeads)
+    own = drafting.facts.config is not None
     if own:
         yield from _stated_twice(path, form, "all", drafter, "the drafter")
     if own or form is not None:

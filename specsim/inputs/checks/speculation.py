@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from specsim.errors import Problem
 from specsim.inputs.models.acceptance import StatedAcceptance
 from specsim.inputs.models.policy import ConfidencePolicy, OraclePolicy
-from specsim.inputs.models.speculation import BlockParallelHead, NgramLookup, Speculation
+from specsim.inputs.models.speculation import Speculation
 
 
 def contradictions(speculation: Speculation) -> Iterator[Problem]:
@@ -34,7 +34,7 @@ def _greedy(speculation: Speculation) -> Iterator[Problem]:
 
 def _drafts(speculation: Speculation) -> Iterator[Problem]:
     """Drafts are made in one way."""
-    tree, looked_up = speculation.tree, isinstance(speculation.drafter, NgramLookup)
+    tree, looked_up = speculation.tree, speculation.drafter.facts.looks_up
     if looked_up and speculation.drafts == "sampled":
         yield _problem(
             "speculation.drafts", speculation.drafts, "what n-grams look up is not sampled; leave 'drafts' out"
@@ -73,12 +73,8 @@ def _trees(speculation: Speculation) -> Iterator[Problem]:
             "it comes from a scenario that this one extends)"
         )
         yield _problem("speculation.verifier", verifier, remedy)
-    if isinstance(speculation.drafter, BlockParallelHead):
-        remedy = (
-            "a block-parallel head drafts one token for each position of its block, which is a chain; write "
-            "'verifier: token' or 'verifier: block' and take the tree out, or use another drafter"
-        )
-        yield Problem("", "speculation.tree", "", remedy)
+    if speculation.drafter.facts.no_trees:
+        yield Problem("", "speculation.tree", "", speculation.drafter.facts.no_trees)
     if not isinstance(speculation.acceptance, StatedAcceptance):
         return  # which has no trees, as domain_checks say
     vocabulary = speculation.acceptance.vocabulary
@@ -109,6 +105,6 @@ def _policies(speculation: Speculation) -> Iterator[Problem]:
     if isinstance(policy, ConfidencePolicy) and verifier == "tree":
         remedy = "levels of a tree have no one token to be confident of; write another policy, or a chain's verifier"
         yield _problem("speculation.policy.kind", policy.kind, remedy)
-    if isinstance(policy, ConfidencePolicy) and isinstance(speculation.drafter, NgramLookup):
+    if isinstance(policy, ConfidencePolicy) and speculation.drafter.facts.looks_up:
         remedy = "what is looked up has no probability to be confident of; write another policy"
         yield _problem("speculation.policy.kind", policy.kind, remedy)

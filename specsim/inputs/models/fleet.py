@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from abc import ABC, abstractmethod
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
@@ -59,31 +60,44 @@ Groups = Annotated[
 """Written as a number where all replicas are alike."""
 
 
-class RoundRobin(Input):
+class RouterInput(Input, ABC):
+    """The base of all routers."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """How it chooses, as a sentence goes on after "4 replicas"."""
+
+
+class RoundRobin(RouterInput):
     """One replica after the other, in the order of requests."""
 
     kind: Literal["round_robin"]
+    words: ClassVar[str] = "taken in turns"
 
 
-class Random(Input):
+class Random(RouterInput):
     """Any replica, each as likely as the others; the same request goes to the same one in every run of a seed."""
 
     kind: Literal["random"]
+    words: ClassVar[str] = "chosen at random"
 
 
-class LeastLoaded(Input):
+class LeastLoaded(RouterInput):
     """The replica with the fewest requests that are in service or wait."""
 
     kind: Literal["least_loaded"]
+    words: ClassVar[str] = "chosen by fewest requests"
 
 
-class KVAware(Input):
+class KVAware(RouterInput):
     """The replica with the smallest share of its KV pool in use or needed by those who wait."""
 
     kind: Literal["kv_aware"]
+    words: ClassVar[str] = "chosen by KV cache in use"
 
 
-class PrefixAware(Input):
+class PrefixAware(RouterInput):
     """The replica that was sent the longest part of the prompt before, unless the load is out of balance.
 
     As SGLang's router (`cache_aware`) decides: out of balance, the replica with the fewest requests; where no replica
@@ -92,6 +106,7 @@ class PrefixAware(Input):
     """
 
     kind: Literal["prefix_aware"]
+    words: ClassVar[str] = "chosen by prefixes sent before"
     cache_threshold: Fraction = 0.3
     """A replica is preferred when it was sent more than this share of the prompt."""
     balance_abs_threshold: Annotated[int, Field(ge=0, strict=True)] = 64

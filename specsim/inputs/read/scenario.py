@@ -20,7 +20,7 @@ from specsim.inputs.models.engine import Engine
 from specsim.inputs.models.fleet import ReplicaGroup, group_paths
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.models.scenario import Scenario
-from specsim.inputs.models.speculation import MedusaHeads, MTPLayers, NgramLookup, Speculation
+from specsim.inputs.models.speculation import NgramLookup, Speculation
 from specsim.inputs.read import catalogue, documents, layers, problems
 from specsim.inputs.read.blame import blamed
 from specsim.inputs.read.overrides import Option, apply, assignment, named
@@ -72,9 +72,9 @@ class Inputs:
             return UNQUANTISED  # there are none
         if drafter.weight_format is not None:
             return stated(drafter.weight_format, "all")
-        if isinstance(drafter, MTPLayers):
+        if drafter.facts.in_target_checkpoint:
             return self.target_quantisation
-        return UNQUANTISED if isinstance(drafter, MedusaHeads) else quantisation_of(self.drafter) or UNQUANTISED
+        return (drafter.facts.config and quantisation_of(self.drafter)) or UNQUANTISED
 
 
 def load_scenario(
@@ -157,7 +157,7 @@ def load_extended(
     target: ModelConfig | None = gathered.attempt(read, ModelConfig, files.get("target"))
     drafter: ModelConfig | None = gathered.attempt(read, ModelConfig, files.get("drafter"))
     if scenario and target and not drafter:
-        drafter = _within_target(scenario, target)
+        drafter = scenario.speculation.drafter.dimensions_in(target)
     parts = _Parts(scenario, device, engine, target, drafter, files.get("device"))
     found = parts.contradictions() if scenario else [*_of_speculation_alone(data)]
     of_groups: list[_Parts] = []
@@ -197,7 +197,7 @@ class _Parts:
         if scenario is None:
             return []
         found = checks.within(scenario)
-        drafts = self.drafter or isinstance(scenario.speculation.drafter, NgramLookup)
+        drafts = self.drafter or scenario.speculation.drafter.facts.looks_up
         if device and self.target and drafts:
             found += checks.contradictions(scenario, device, self.target, self.drafter)
         if engine and device and self.device_file != (calibrated := _device_of(engine)) and calibrated:
@@ -244,14 +244,6 @@ def _device_of(engine: Engine) -> Path | None:
     if engine.device is None:
         return None
     return catalogue.find("device", engine.device, [Path.cwd()], where=engine.name, path="device")
-
-
-def _within_target(scenario: Scenario, target: ModelConfig) -> ModelConfig | None:
-    """The model of a drafter that is part of the target or has its dimensions; None for all others."""
-    drafter = scenario.speculation.drafter
-    if isinstance(drafter, MTPLayers):
-        return target.mtp_model if target.num_mtp_layers else target
-    return target if isinstance(drafter, MedusaHeads) else None
 
 
 def _validated(model: type[Model], data: dict[str, Any], place: Places) -> Model:
