@@ -102,6 +102,10 @@ class ConstantAcceptance(_Acceptance):
         """Conditional acceptance per position [num_draft_tokens]."""
         return np.full(num_draft_tokens, self.overlap)
 
+    def scaled(self, factor: float) -> ConstantAcceptance:
+        """With the conditional acceptance multiplied, up to 1."""
+        return self.model_copy(update={"overlap": min(1.0, factor * self.overlap)})
+
     @property
     def first_overlap(self) -> float:
         """The acceptance stated for the first position."""
@@ -149,6 +153,16 @@ class ProfileAcceptance(_Acceptance):
         values = (self.by_num_draft_tokens or {}).get(num_draft_tokens, self.values)
         return extended(values if self.basis == "conditional" else conditional_from_marginal(values), num_draft_tokens)
 
+    def scaled(self, factor: float) -> ProfileAcceptance:
+        """With each conditional acceptance multiplied, up to 1."""
+
+        def values(length: int) -> tuple[float, ...]:
+            return tuple(float(min(1.0, factor * value)) for value in self.conditional(length))
+
+        by_length = self.by_num_draft_tokens and {length: values(length) for length in self.by_num_draft_tokens}
+        whole = {"basis": "conditional", "values": values(len(self.values)), "by_num_draft_tokens": by_length}
+        return self.model_copy(update=whole)
+
     @property
     def varies(self) -> bool:
         """Whether acceptance depends on more than the position in a draft."""
@@ -192,6 +206,12 @@ class MeanLengthAcceptance(_Acceptance):
             return np.full(num_draft_tokens, alpha)
         measured = minimum_variance_acceptance(self.mean_acceptance_length, self.num_draft_tokens)
         return extended(measured, num_draft_tokens)
+
+    def scaled(self, factor: float) -> ProfileAcceptance:
+        """With each conditional acceptance multiplied, up to 1: a profile, since no mean says the same."""
+        measured = tuple(self.conditional(self.num_draft_tokens))
+        shared = self.model_dump(include=set(_Acceptance.model_fields))
+        return ProfileAcceptance(kind="profile", basis="conditional", values=measured, **shared).scaled(factor)
 
     @property
     def first_overlap(self) -> float:

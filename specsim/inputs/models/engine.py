@@ -17,6 +17,7 @@ from specsim.inputs.models.drafter_facts import PassKind
 from specsim.inputs.models.hardware import Device, Efficiency, Sharpness, Sourced
 
 Block = TypeVar("Block", bound=Input)
+DEFAULT_BLOCK_SIZE = 16
 
 
 class LinearUnderEngine(Input):
@@ -145,6 +146,11 @@ class Engine(Sourced):
         if self.kernels is not None and self.device is None:
             raise ValueError("kernels holds what was measured on one device; name it in device, or leave kernels out")
         return self
+
+    @property
+    def tokens_per_block(self) -> int:
+        """Tokens in a block of the KV cache: ``block_size``, or the default where the profile does not give it."""
+        return self.block_size or DEFAULT_BLOCK_SIZE
 
     def draft_pass_time(self, kind: PassKind | None) -> float:
         """Host time of a draft pass of this kind of drafter [s]."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from specsim.inputs.models.base import Bandwidth, Count, Duration, Fraction, Input, Number
-from specsim.inputs.models.policy import Policy
+from specsim.inputs.models.policy import PolicyField
 
 MOST_REPLICAS = 256
 """Of a fleet: each has arrays of its own for all that it can have in service."""
@@ -37,13 +37,8 @@ class ReplicaGroup(Input):
     count: Annotated[int, Field(ge=1, le=MOST_REPLICAS, strict=True)] = 1
     """How many there are."""
     deployment: DeploymentChange = DeploymentChange()
-    policy: Policy | None = None
+    policy: PolicyField | None = None
     """Of their drafts, in place of the scenario's own; with `num_draft_tokens: 0` they never speculate."""
-
-    @field_validator("policy", mode="before")
-    @classmethod
-    def _static_unless_stated(cls, policy: object) -> object:
-        return {"kind": "static", **policy} if isinstance(policy, dict) else policy
 
 
 def _as_groups(value: Any) -> Any:

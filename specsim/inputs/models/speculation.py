@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from specsim.errors import Problem
 from specsim.inputs.checkpoints.architecture import Attention
@@ -23,7 +23,7 @@ from specsim.inputs.models.drafter_facts import (
     unlike_states,
     unlike_vocabularies,
 )
-from specsim.inputs.models.policy import Policy
+from specsim.inputs.models.policy import PolicyField
 from specsim.inputs.models.tree import Tree
 
 
@@ -244,6 +244,9 @@ ModelDrafter = DraftModel | EagleHead | MTPLayers | MedusaHeads | BlockParallelH
 """The drafters that run passes of a model."""
 Drafter = Annotated[ModelDrafter | NgramLookup, Field(discriminator="kind")]
 
+Rule = Literal["token", "block", "tree", "greedy"]
+"""How drafts are verified."""
+
 
 class Speculation(Input):
     """The speculative-decoding set-up."""
@@ -253,21 +256,16 @@ class Speculation(Input):
     """How the drafts of a chain are made. sampled, unless stated: drawn from the drafter's distribution; argmax: its
     most likely tokens, as vLLM does for EAGLE heads by default, and each is accepted with the target's probability for
     it. What n-grams look up counts as argmax; of trees, siblings says it."""
-    verifier: Literal["token", "block", "tree", "greedy"] = "token"
+    verifier: Rule = "token"
     """token: lossless rejection sampling, token by token; block: the longest part that passes, lossless too and longer;
     tree: several candidates per position, lossless too; greedy: accept while the draft is the target's argmax."""
     tree: Tree | None = None
     """The tree that is drafted; with 'verifier: tree' and with no other."""
     acceptance: Acceptance
     """There is no default: acceptance depends on drafter, domain and temperature, and has to be measured."""
-    policy: Policy
+    policy: PolicyField
     temperature: Annotated[Number, Field(ge=0)] = 1.0
     """Sampling temperature of the target; 0 means greedy decoding and drives the greedy verifier."""
-
-    @field_validator("policy", mode="before")
-    @classmethod
-    def _static_unless_stated(cls, policy: object) -> object:
-        return {"kind": "static", **policy} if isinstance(policy, dict) else policy
 
     @property
     def sampled(self) -> bool:
@@ -292,6 +290,6 @@ class Speculation(Input):
         return min((most for most, _, _ in self.draft_limits), default=None)
 
     @property
-    def rule(self) -> Literal["token", "block", "tree", "greedy"]:
+    def rule(self) -> Rule:
         """The verifier that runs: at temperature 0 the rules for chains reduce to the greedy one."""
         return "greedy" if self.temperature == 0 and self.verifier != "tree" else self.verifier
