@@ -1,4 +1,4 @@
-"""Contradictions among the parts of a scenario that no single part can see."""
+"""Checks across the parts of a scenario: contradictions that no single model can see."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from specsim.inputs.models.workload import ClosedLoop
 
 
 def within(scenario: Scenario) -> list[Problem]:
-    """Every contradiction that is one whatever the models and the device are, likewise."""
+    """Contradictions within the scenario alone, whatever models and device it names."""
     return [
         *_load(scenario),
         *_kept_prefixes(scenario),
@@ -36,7 +36,10 @@ def within(scenario: Scenario) -> list[Problem]:
 def contradictions(
     scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig | None
 ) -> list[Problem]:
-    """Every contradiction with what it names, with paths inside the scenario; ``where`` is left to the caller."""
+    """Contradictions between the scenario and the models and device that it names.
+
+    Problems have paths inside the scenario; the caller fills in ``where``.
+    """
     return [
         *parallel_checks.contradictions(scenario, device, target, drafter),
         *quantisation_checks.contradictions(scenario, device, target, drafter),
@@ -59,14 +62,14 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _kept_prefixes(scenario: Scenario) -> Iterator[Problem]:
-    """Where no prompt is computed, none is found either."""
+    """Prefix caching needs prompts that are computed."""
     if scenario.deployment.prefix_caching and scenario.workload.decode_only:
         remedy = "with workload.decode_only all prompts are in the cache already; leave one of them out"
         yield _problem("deployment.prefix_caching", True, remedy)
 
 
 def _prompts_of_pools(scenario: Scenario) -> Iterator[Problem]:
-    """A pool that computes prompts has some to compute."""
+    """A prefill pool needs prompts to compute."""
     fleet = scenario.fleet
     if fleet and fleet.disaggregation and scenario.workload.decode_only:
         remedy = (
@@ -76,7 +79,7 @@ def _prompts_of_pools(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _kept_whole(scenario: Scenario, target: ModelConfig) -> Iterator[Problem]:
-    """Blocks can be shared where every layer keeps every token."""
+    """Prefix caching needs layers that keep every token."""
     mixers = [layer.mixer for layer, _ in target.layers]
     if scenario.deployment.prefix_caching and any(
         isinstance(mixer, LinearAttention) or getattr(mixer, "window", None) is not None for mixer in mixers
@@ -89,7 +92,7 @@ def _kept_whole(scenario: Scenario, target: ModelConfig) -> Iterator[Problem]:
 
 
 def _draft_lengths(scenario: Scenario) -> Iterator[Problem]:
-    """A curve compares no drafts that are longer than tree and drafter make them."""
+    """A curve compares no longer drafts than tree and drafter can make."""
     compared = scenario.curve.num_draft_tokens or ()
     for most, why, _ in scenario.speculation.draft_limits:
         if max(compared, default=0) > most:
@@ -98,7 +101,7 @@ def _draft_lengths(scenario: Scenario) -> Iterator[Problem]:
 
 
 def maps(scenario: Scenario) -> Iterator[Problem]:
-    """A map compares draft lengths that the scenario can have."""
+    """A map compares no longer drafts than tree and drafter can make."""
     if scenario.map is not None:
         yield from _as_long_as_drafts_are(scenario, "map.num_draft_tokens", scenario.map.num_draft_tokens)
 
@@ -111,7 +114,7 @@ def _as_long_as_drafts_are(scenario: Scenario, path: str, compared: tuple[int, .
 
 
 def plans(scenario: Scenario) -> Iterator[Problem]:
-    """A plan, and an optimiser, compare policies and draft lengths that the scenario can have."""
+    """A plan and an optimiser compare only policies and draft lengths that the scenario allows."""
     if scenario.plan:
         yield from _as_long_as_drafts_are(scenario, "plan.num_draft_tokens", scenario.plan.num_draft_tokens)
         yield from _policies(scenario, "plan.policies", scenario.plan.policies)

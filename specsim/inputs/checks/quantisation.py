@@ -1,4 +1,4 @@
-"""Whether checkpoint, scenario and device agree on the formats of weights."""
+"""Checks that checkpoint, scenario and device agree on the number formats of weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from specsim.inputs.models.speculation import NgramLookup
 def contradictions(
     scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig | None
 ) -> Iterator[Problem]:
-    """Formats stated twice and differently, and formats that the device has no tensor cores for."""
+    """Formats that scenario and checkpoint give differently, and formats without tensor cores on the device."""
     deployment, drafting = scenario.deployment, scenario.speculation.drafter
     path, matrices = "deployment.weight_format", deployment.quantised_matrices
     if deployment.weight_format is None and matrices != "all":

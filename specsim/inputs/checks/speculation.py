@@ -1,4 +1,4 @@
-"""Which parts of a scenario's speculation go together: verifier, drafter, tree, temperature and draft length."""
+"""Checks within ``speculation``: verifier, drafter, tree, temperature, draft length and policy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from specsim.inputs.models.speculation import Speculation
 
 
 def contradictions(speculation: Speculation) -> Iterator[Problem]:
-    """Every contradiction, with paths inside the scenario; ``where`` is left to the caller."""
+    """Contradictions within ``speculation``, with paths inside the scenario; the caller fills in ``where``."""
     yield from _greedy(speculation)
     yield from _drafts(speculation)
     yield from _trees(speculation)
@@ -33,7 +33,7 @@ def _greedy(speculation: Speculation) -> Iterator[Problem]:
 
 
 def _drafts(speculation: Speculation) -> Iterator[Problem]:
-    """Drafts are made in one way."""
+    """``drafts``, ``tree.siblings`` and the drafter agree on whether drafts are sampled."""
     tree, looked_up = speculation.tree, speculation.drafter.facts.looks_up
     if looked_up and speculation.drafts == "sampled":
         yield _problem(
@@ -57,7 +57,7 @@ def _drafts(speculation: Speculation) -> Iterator[Problem]:
 
 
 def _trees(speculation: Speculation) -> Iterator[Problem]:
-    """Trees have their verifier, a drafter that makes them, and ids enough for siblings that differ."""
+    """A tree needs the tree verifier, a drafter of trees, and a vocabulary large enough for its siblings."""
     tree, verifier = speculation.tree, speculation.verifier
     if verifier == "tree" and tree is None:
         remedy = (
@@ -94,7 +94,7 @@ def _draft_lengths(speculation: Speculation) -> Iterator[Problem]:
 
 
 def _policies(speculation: Speculation) -> Iterator[Problem]:
-    """Some policies look at each token of a chain."""
+    """Policies that look at each draft token need a chain, and a rule that judges token by token."""
     policy, verifier = speculation.policy, speculation.verifier
     if isinstance(policy, OraclePolicy) and verifier not in ("token", "greedy"):
         remedy = (

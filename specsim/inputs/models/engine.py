@@ -1,7 +1,7 @@
 """Engine profiles: what the serving software adds to the silicon's time, and the limits it sets.
 
-A profile holds for any device, until it is calibrated on one: then it names it, and may say what kernels achieve there
-under this engine. It knows nothing of models or loads.
+A profile holds for any device unless it was calibrated on one: then it names the device, and may give what kernels
+achieve there under this engine. It knows nothing of models or loads.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Graphs(Input):
     are replayed whole."""
 
     def padded(self, tokens: int) -> int | None:
-        """The size that a step of so many tokens is replayed at; None for a step that is not."""
+        """The graph size at which a step of this many tokens is replayed; None where no graph is large enough."""
         place = bisect_left(self.sizes, tokens)
         return self.sizes[place] if place < len(self.sizes) else None
 
@@ -158,7 +158,7 @@ class Engine(Sourced):
         return by_kind.get(kind, self.host_time_per_draft_pass) if kind else self.host_time_per_draft_pass
 
     def on(self, device: Device) -> Device:
-        """The device as this engine's kernels use it."""
+        """The device with what this engine's kernels achieve on it."""
         if self.kernels is None:
             return device
         blocks = {name: _replaced(getattr(device, name), getattr(self.kernels, name)) for name in Kernels.model_fields}

@@ -1,4 +1,4 @@
-"""Several replicas of a deployment behind a router, and pools of them that share the work of a request."""
+"""Several replicas behind a router, and pools of them that compute prompts and decode apart."""
 
 from __future__ import annotations
 
@@ -172,12 +172,12 @@ class Fleet(Input):
 
     @property
     def num_replicas(self) -> int:
-        """Of all groups."""
+        """Replicas of all groups together."""
         return sum(group.count for group in self.groups)
 
 
 def group_paths(fleet: object) -> list[str]:
-    """Where groups stand in a scenario, in the order of ``Fleet.groups``.
+    """Paths of the groups in a scenario, in the order of ``Fleet.groups``.
 
     Args:
         fleet: as data; a number of replicas is one group.

@@ -1,4 +1,4 @@
-"""Who decides how many tokens are drafted, and from what."""
+"""Policies: how the number of draft tokens is chosen, and from what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What drafts, how drafts are verified, how often they are accepted, and who decides how many."""
+"""Speculation: drafter, verifier, acceptance and policy."""
 
 from __future__ import annotations
 
@@ -269,12 +269,12 @@ class Speculation(Input):
 
     @property
     def sampled(self) -> bool:
-        """Whether the drafts of a chain are drawn from a distribution of the drafter's."""
+        """Whether the drafts of a chain are sampled from the drafter's distribution."""
         return self.drafts != "argmax" and not self.drafter.facts.looks_up
 
     @property
     def draft_limits(self) -> list[tuple[int, str, str]]:
-        """(positions drafted for at most, why, how there can be more) of tree and drafter."""
+        """Limits on the draft length that tree and drafter set: (longest draft, why, how to get more)."""
         limits = []
         if self.tree:
             number = self.tree.num_levels
@@ -286,10 +286,10 @@ class Speculation(Input):
 
     @property
     def longest_draft(self) -> int | None:
-        """For how many positions drafter and tree can draft; None where it is for any number."""
+        """The longest draft that drafter and tree can make; None where there is no limit."""
         return min((most for most, _, _ in self.draft_limits), default=None)
 
     @property
     def rule(self) -> Rule:
-        """The verifier that runs: at temperature 0 the rules for chains reduce to the greedy one."""
+        """The verifier that runs: at temperature 0 the rules for chains all become the greedy one."""
         return "greedy" if self.temperature == 0 and self.verifier != "tree" else self.verifier

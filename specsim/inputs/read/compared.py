@@ -1,4 +1,4 @@
-"""What is to be compared, as the command line asks: scenarios under one set of limits, with prices and a rate."""
+"""Reads the scenarios of a comparison, under one set of latency limits, with prices and a rate."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _priced(inputs: Inputs, prices: Prices) -> Inputs:
 
 
 def _among(compared: Sequence[Inputs], asked: Asked) -> Iterator[Problem]:
-    """What keeps scenarios from being compared with each other."""
+    """Why scenarios cannot be compared with each other."""
     limits: dict[tuple[Limit, ...], list[str]] = {}
     for inputs in compared:
         scenario = inputs.scenario

@@ -1,4 +1,4 @@
-"""From a scenario's name to everything it refers to, read and checked, or one error that lists every problem."""
+"""Reads a scenario and all files that it names, checks them, and reports every problem at once."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ Kept = dict[tuple[type[BaseModel], Path], BaseModel]
 
 @dataclass(frozen=True)
 class Inputs:
-    """A scenario and the files it refers to, read and checked.
+    """A scenario and the files that it names, read and checked.
 
     Attributes:
         scenario: the resolved scenario: extends and overrides applied, defaults filled in.
-        device, engine, target: what its names refer to.
+        device, engine, target: read from the files that it names.
         drafter: the drafter's own model; of MTP layers the target's, of Medusa heads the target itself; None where
             drafts are looked up.
         acceptance_files: recordings and texts, by the path in the scenario of the acceptance that refers to one.
         lengths_files: quantile tables and traces, by the path in the scenario of the lengths that refer to one.
-        files: every file read, by what it was read for.
+        files: every file read; the key says what for.
         groups: of a fleet, each group's replica as a scenario of its own, in the order of ``Fleet.groups``.
     """
 
@@ -58,7 +58,7 @@ class Inputs:
 
     @property
     def target_quantisation(self) -> Quantisation:
-        """Formats of the target's weights: what the scenario says, else its config.json, else BF16."""
+        """Formats of the target's weights: from the scenario, else its config.json, else BF16."""
         deployment = self.scenario.deployment
         if deployment.weight_format is not None:
             return stated(deployment.weight_format, deployment.quantised_matrices)
@@ -66,7 +66,7 @@ class Inputs:
 
     @property
     def drafter_quantisation(self) -> Quantisation:
-        """Formats of the drafter's weights; an MTP layer's are its target's unless the scenario says otherwise."""
+        """Formats of the drafter's weights: from the scenario, else the checkpoint that holds them, else BF16."""
         drafter = self.scenario.speculation.drafter
         if isinstance(drafter, NgramLookup) or self.drafter is None:
             return UNQUANTISED  # there are none
@@ -89,7 +89,7 @@ def load_scenario(
         blocks: parts of a scenario that are filled in with their defaults where it lacks them.
 
     Raises:
-        InputError: listing every problem in options, in the scenario and in the files it refers to.
+        InputError: with every problem in the options, the scenario and the files that it names.
     """
     gathered = Gathered()
     stated = [gathered.attempt(assignment, text) for text in sets]
@@ -131,17 +131,17 @@ def _loaded(path: Path, options: Sequence[Option], blocks: Sequence[str]) -> Inp
 def load_extended(
     path: Path, extended: layers.Extended, said: Mapping[str, Said], kept: Kept, problems: Sequence[Problem] = ()
 ) -> Inputs:
-    """Resolve and check a scenario that was read, and maybe changed since.
+    """Validate and check a scenario whose data was read, and may have been changed since.
 
     Args:
         path: of its file.
         extended: what was read.
         said: path of each value that was changed → what changed it.
-        kept: what the files that it refers to hold, as far as they were read; what is read now is added.
+        kept: cache of the files that scenarios name; files read now are added.
         problems: found already.
 
     Raises:
-        InputError: listing every problem in the scenario and in the files it refers to.
+        InputError: with every problem in the scenario and the files that it names.
     """
     data, scenario_files, origins = extended
     gathered = Gathered(problems)
@@ -182,7 +182,7 @@ def load_extended(
 
 @dataclass(frozen=True)
 class _Parts:
-    """What a replica's inputs consist of, as far as it could be read."""
+    """The inputs of a replica; None for what could not be read."""
 
     scenario: Scenario | None
     device: Device | None
@@ -192,7 +192,7 @@ class _Parts:
     device_file: Path | None
 
     def contradictions(self) -> list[Problem]:
-        """What does not go together, with paths inside the scenario."""
+        """Contradictions, with paths inside the scenario."""
         scenario, device, engine = self.scenario, self.device, self.engine
         if scenario is None:
             return []
@@ -206,7 +206,7 @@ class _Parts:
         return found
 
     def within(self, inputs: Inputs) -> Inputs:
-        """The inputs of a group's replica, which was found to be whole."""
+        """The inputs of a group's replica, of which nothing is missing."""
         assert self.scenario
         assert self.device
         assert self.engine
@@ -218,7 +218,7 @@ class _Parts:
 def _of_group(
     parts: _Parts, group: ReplicaGroup, place: str, files: Mapping[str, Path], gathered: Gathered, kept: Kept
 ) -> _Parts:
-    """The parts of a fleet's group: the scenario's own but for what the group states."""
+    """The parts of a group of a fleet: its own, or else the scenario's."""
     assert parts.scenario
     device, engine, device_file = parts.device, parts.engine, parts.device_file
     if group.deployment.device is not None:
@@ -231,7 +231,7 @@ def _of_group(
 
 
 def _of_speculation_alone(data: dict[str, Any]) -> Iterator[Problem]:
-    """What is contradictory within the speculation of a scenario that cannot be read as a whole."""
+    """Contradictions within ``speculation`` of a scenario that is otherwise invalid."""
     try:
         stated = Speculation.model_validate(data.get("speculation"))
     except ValidationError:
@@ -240,7 +240,7 @@ def _of_speculation_alone(data: dict[str, Any]) -> Iterator[Problem]:
 
 
 def _device_of(engine: Engine) -> Path | None:
-    """The file of the device that a profile was calibrated on."""
+    """The file of the device that a profile was calibrated on; None where it holds for any."""
     if engine.device is None:
         return None
     return catalogue.find("device", engine.device, [Path.cwd()], where=engine.name, path="device")

@@ -119,7 +119,7 @@ def _named(inputs: Inputs, variant: Variant | None, *, alone: bool) -> Inputs:
 
 
 def _of_names(found: Iterable[Inputs], variants: Sequence[Variant]) -> Iterator[Problem]:
-    """Names that several have, which would stand for each other in tables and files."""
+    """Problems with names that several have: tables and files could not tell them apart."""
     several, twice = list(found), Counter(variant.name for variant in variants)
     for name, number in twice.items():
         if number > 1:
