@@ -69,3 +69,14 @@ def _plain(number: Decimal) -> str:
     """Without trailing zeros, and with an exponent only where the number is far from 1."""
     short = number.normalize()
     return f"{short:f}" if -MAX_PLAIN_EXPONENT <= short.adjusted() < MAX_PLAIN_EXPONENT else str(short).lower()
+
+
+def plural(number: int, noun: str, plural: str = "") -> str:
+    """``1 replica``, ``2,000 replicas``.
+
+    Args:
+        number: of things.
+        noun: one of them.
+        plural: several; the noun with an s by default.
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

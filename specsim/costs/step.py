@@ -10,7 +10,8 @@ import numpy as np
 from specsim.costs.lowered import AS_CAPTURED, EAGER, GRAPH, PIECEWISE, HostTimes, StepForm, most_rows, price_step
 from specsim.costs.passes import PassCost, PassTime
 from specsim.forward import Mode, Pass
-from specsim.inputs.models.engine import Engine, PassKind
+from specsim.inputs.models.drafter_facts import PassKind
+from specsim.inputs.models.engine import Engine
 from specsim.inputs.models.speculation import NgramLookup
 
 NO_DRAFTER = "a draft pass was asked of a deployment without a drafter"

@@ -24,7 +24,7 @@ from specsim.engine.segments import no_segments, segments_of
 from specsim.engine.state import Floats, Ints
 from specsim.engine.verify_chains import BLOCK_RULE, GREEDY_RULE, TEXT_RULE, TOKEN_RULE, TREE_RULE
 from specsim.inputs.models.policy import GoodputPolicy, Policy, StaticPolicy
-from specsim.inputs.models.speculation import BlockParallelHead, EagleHead, ModelDrafter, MTPLayers
+from specsim.inputs.models.speculation import ModelDrafter
 from specsim.policies.form import OUTSIDE, policy_form
 from specsim.policies.observation import Observation
 from specsim.uniforms import luck_key
@@ -148,7 +148,7 @@ def _limits(setup: Setup, lengths: Lengths) -> Limits:
         host_blocks=setup.host_tokens // setup.block_size,
         seconds_per_block=setup.seconds_per_token * setup.block_size,
         caches_prefixes=setup.prefix_caching,
-        drops_last=isinstance(setup.drafter, EagleHead | MTPLayers | BlockParallelHead),
+        drops_last=setup.drafter is not None and setup.drafter.facts.reads_hidden_states,
         segments=segments,
         blocks_of=-(-tokens // setup.block_size),
         chunked_prefill=setup.chunked_prefill,

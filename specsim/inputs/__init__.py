@@ -1,1 +1,1 @@
-"""What users state, in files and on the command line: closed, frozen and checked. Knows no simulation."""
+"""What users give, in files and on the command line: read, validated and checked. Knows no simulation."""

@@ -15,15 +15,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from specsim.inputs.models.schedule import SchedulePolicy
-from specsim.inputs.models.speculation import (
-    BlockParallelHead,
-    Drafter,
-    DraftModel,
-    EagleHead,
-    MedusaHeads,
-    MTPLayers,
-    NgramLookup,
-)
+from specsim.inputs.models.speculation import Drafter, NgramLookup
 
 UNKNOWN_CHECKPOINT = "path/to/heads"
 
@@ -42,14 +34,12 @@ class Setting(NamedTuple):
 
 def checkpoint_of(drafter: Drafter) -> str | None:
     """What the scenario calls the drafter's checkpoint, the folder of a config.json; None where engines need none."""
-    match drafter:
-        case MTPLayers() | NgramLookup():
-            return None
-        case MedusaHeads():
-            return UNKNOWN_CHECKPOINT
-        case _:
-            path = PurePath(drafter.model)
-            return str(path.parent) if path.name == "config.json" else drafter.model
+    if drafter.facts.looks_up or drafter.facts.in_target_checkpoint:
+        return None
+    if drafter.facts.config is None:
+        return UNKNOWN_CHECKPOINT
+    path = PurePath(drafter.facts.config)
+    return str(path.parent) if path.name == "config.json" else drafter.facts.config
 
 
 def vllm_setting(drafter: Drafter, schedule: SchedulePolicy, checkpoint: str | None, largest_batch: int) -> Setting:
@@ -61,7 +51,7 @@ def vllm_setting(drafter: Drafter, schedule: SchedulePolicy, checkpoint: str | N
         checkpoint: of the drafter, as the engine is to load it.
         largest_batch: where the last range is written to end; vLLM keeps its length beyond.
     """
-    config: dict[str, Any] = {"method": _vllm_method(drafter)}
+    config: dict[str, Any] = {"method": drafter.facts.engines.vllm}
     if checkpoint is not None:
         config["model"] = checkpoint
     config["num_speculative_tokens"] = schedule.num_draft_tokens
@@ -75,19 +65,9 @@ def vllm_setting(drafter: Drafter, schedule: SchedulePolicy, checkpoint: str | N
     return Setting(f"--speculative-config {shlex.quote(json.dumps(config))}")
 
 
-def _vllm_method(drafter: Drafter) -> str:
-    match drafter:
-        case EagleHead():
-            return drafter.generation
-        case BlockParallelHead():
-            return "dspark" if drafter.sequential_correction else "dflash"
-        case _:
-            return drafter.kind
-
-
 def tensorrt_setting(drafter: Drafter, schedule: SchedulePolicy, checkpoint: str | None, largest_batch: int) -> Setting:
     """``speculative_config`` of its YAML file; arguments as of ``vllm_setting``, but nothing is drafted beyond."""
-    kind = _tensorrt_type(drafter)
+    kind = drafter.facts.engines.tensorrt
     if kind is None:
         return Setting("", "TensorRT-LLM has no schedule for this kind of drafter.")
     rows = schedule.rows
@@ -108,23 +88,6 @@ def tensorrt_setting(drafter: Drafter, schedule: SchedulePolicy, checkpoint: str
     return Setting(yaml.safe_dump({"speculative_config": config}, sort_keys=False).rstrip())
 
 
-def _tensorrt_type(drafter: Drafter) -> str | None:
-    """decoding_type of the drafters whose draft length it changes as it runs; None for others."""
-    match drafter:
-        case EagleHead(generation="eagle3"):
-            return "Eagle3"
-        case DraftModel():
-            return "Draft_Target"
-        case MTPLayers():
-            return "MTP"
-        case NgramLookup():
-            return "NGram"
-        case BlockParallelHead(sequential_correction=None):
-            return "DFlash"
-        case _:
-            return None
-
-
 def sglang_setting(drafter: Drafter, num_draft_tokens: int, checkpoint: str | None) -> Setting:
     """Flags for one draft length.
 
@@ -133,31 +96,15 @@ def sglang_setting(drafter: Drafter, num_draft_tokens: int, checkpoint: str | No
         num_draft_tokens: at least 1; drafts alone, as everywhere here.
         checkpoint: of the drafter, as the engine is to load it.
     """
-    algorithm = _sglang_algorithm(drafter)
+    algorithm = drafter.facts.engines.sglang
     if algorithm is None:
         return Setting("", "SGLang has no such drafter.")
     flags = {"--speculative-algorithm": algorithm}
     if checkpoint is not None:
         flags["--speculative-draft-model-path"] = shlex.quote(checkpoint)
-    if isinstance(drafter, NgramLookup):
+    if drafter.facts.looks_up:
         flags["--speculative-ngram-max-bfs-breadth"] = "1"  # one continuation: a chain
-    elif not isinstance(drafter, BlockParallelHead):
+    elif drafter.facts.token_a_pass:
         flags |= {"--speculative-num-steps": str(num_draft_tokens), "--speculative-eagle-topk": "1"}
     flags["--speculative-num-draft-tokens"] = str(num_draft_tokens + 1)
     return Setting(" ".join(f"{flag} {value}" for flag, value in flags.items()))
-
-
-def _sglang_algorithm(drafter: Drafter) -> str | None:
-    match drafter:
-        case EagleHead():
-            return drafter.generation.upper()
-        case DraftModel():
-            return "STANDALONE"
-        case MTPLayers():
-            return "NEXTN"
-        case NgramLookup():
-            return "NGRAM"
-        case BlockParallelHead():
-            return "DSPARK" if drafter.sequential_correction else "DFLASH"
-        case MedusaHeads():
-            return None

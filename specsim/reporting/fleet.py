@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from specsim.inputs.models.fleet import Fleet
+from specsim.inputs.models.fleet import Fleet, Router
 from specsim.inputs.models.scenario import Scenario
-
-ROUTERS = {
-    "round_robin": "taken in turns",
-    "random": "chosen at random",
-    "least_loaded": "chosen by fewest requests",
-    "kv_aware": "chosen by KV cache in use",
-    "prefix_aware": "chosen by prefixes sent before",
-}
 
 
 def fleet_words(fleet: Fleet) -> str:
     """The replicas and how they are chosen."""
     split = fleet.disaggregation
     if split is None:
-        return f"{_replicas(fleet.num_replicas)}{_chosen(fleet.num_replicas, fleet.router.kind)}"
+        return f"{_replicas(fleet.num_replicas)}{_chosen(fleet.num_replicas, fleet.router)}"
     prefill, decode = (sum(group.count for group in groups) for groups in (split.prefill, split.decode))
-    prompts, decoding = _chosen(prefill, fleet.router.kind), _chosen(decode, split.decode_router.kind)
+    prompts, decoding = _chosen(prefill, fleet.router), _chosen(decode, split.decode_router)
     return f"{_replicas(prefill)} for prompts{prompts} and {decode} for decoding{decoding}"
 
 
-def _chosen(number: int, kind: str) -> str:
-    return f" {ROUTERS[kind]}" if number > 1 else ""
+def _chosen(number: int, router: Router) -> str:
+    return f" {router.words}" if number > 1 else ""
 
 
 def num_devices(scenario: Scenario) -> int:

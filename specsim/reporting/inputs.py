@@ -13,7 +13,8 @@ import yaml
 from specsim.inputs.models.fleet import group_paths
 from specsim.inputs.models.speculation import NgramLookup
 from specsim.inputs.read import catalogue
-from specsim.inputs.read.scenario import Inputs, keys_of, references
+from specsim.inputs.read.references import keys_of, references
+from specsim.inputs.read.scenario import Inputs
 from specsim.provenance import provenance
 from specsim.reporting.folders import Writer, text_writer
 from specsim.simulation.replica import Simulation

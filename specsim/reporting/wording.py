@@ -14,17 +14,6 @@ from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.schedule import SchedulePolicy
 
 
-def plural(number: int, noun: str, plural: str = "") -> str:
-    """``1 replica``, ``2,000 replicas``.
-
-    Args:
-        number: of things.
-        noun: one of them.
-        plural: several; the noun with an s by default.
-    """
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
-
-
 def draft_tokens(number: int) -> str:
     """``1 draft token``, ``3 draft tokens``."""
     return f"{number} draft token{'s' if number > 1 else ''}"

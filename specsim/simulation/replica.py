@@ -23,7 +23,7 @@ from specsim.forward import Reach
 from specsim.inputs.checkpoints.quantisation import KV_BYTES, Quantisation
 from specsim.inputs.models.policy import Policy, StaticPolicy
 from specsim.inputs.models.scenario import Deployment
-from specsim.inputs.models.speculation import NgramLookup, pass_kind
+from specsim.inputs.models.speculation import NgramLookup
 from specsim.inputs.models.workload import ClosedLoop, Load, Replay
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import RunRecords
@@ -33,7 +33,6 @@ from specsim.workload.lengths import Lengths
 from specsim.workload.stated import Traffic
 
 LONG_RUN = 10_000_000  # output tokens; a round takes 56 bytes, and each token is one without speculation
-BLOCK_SIZE = 16  # tokens in a KV block, where the engine's profile says nothing
 
 
 class Simulation:
@@ -163,7 +162,7 @@ class Simulation:
             seed=scenario.seed,
             replication=replication,
             pool_tokens=self._pool_tokens(speculating, shape.max_nodes),
-            block_size=engine.block_size or BLOCK_SIZE,
+            block_size=engine.tokens_per_block,
             admission=engine.admission or "context",
             prefix_caching=scenario.deployment.prefix_caching,
             host_tokens=int(swap.space // memory.kv_bytes_per_token) if swap else 0,
@@ -176,7 +175,7 @@ class Simulation:
 
     def kv_pools(self, num_draft_tokens: int) -> list[int]:
         """Sizes of the KV pools, of each replica one, in whole blocks [tokens]."""
-        block = self.inputs.engine.block_size or BLOCK_SIZE
+        block = self.inputs.engine.tokens_per_block
         return [self.memory(num_draft_tokens > 0).kv_tokens // block * block]
 
     @property
@@ -248,7 +247,7 @@ class Simulation:
         target = PassCost(self.target, device, ideal=ideal, products=self.products, verify_factor=verify_factor)
         if ideal:
             return StepCost(target, drafter, None)
-        return StepCost(target, drafter, engine, pass_kind(stated), lookup)
+        return StepCost(target, drafter, engine, stated.facts.pass_kind, lookup)
 
     def _make_memory_plan(self, speculating: bool) -> MemoryPlan:
         return memory_plan(
@@ -295,7 +294,7 @@ class Simulation:
         return Room(
             memory=self.memory(speculating),
             draft_tokens=self.sources.draft_shape(num_draft_tokens).max_nodes,
-            block_size=engine.block_size or BLOCK_SIZE,
+            block_size=engine.tokens_per_block,
             step_tokens=self._limits(speculating)[1],
             whole_prompts=bool(engine.whole_prompts),
             positions=self.inputs.target.max_position_embeddings,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from specsim.reporting.wording import plural
+from specsim.units import plural
 
 
 @pytest.mark.parametrize(

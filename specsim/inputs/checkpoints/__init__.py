@@ -1,1 +1,1 @@
-"""Models of language, read from the ``config.json`` that comes with their weights."""
+"""Language models, read from the ``config.json`` that comes with their weights."""

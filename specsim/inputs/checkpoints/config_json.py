@@ -1,7 +1,7 @@
-"""From the many spellings of Hugging Face's ``config.json`` to one: what ``ModelConfig`` reads.
+"""Turns the many spellings of Hugging Face's ``config.json`` into the one that ``ModelConfig`` reads.
 
-Knows names, not costs. A key that may change the architecture and that nobody here has read about is refused by its
-name; a silent default would be a wrong price.
+Knows names, not costs. Refuses any unknown key whose name suggests that it changes the architecture: a silent default
+would be a wrong price.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NUMBER_TYPES = ("bfloat16", "float16")
 
 
 def normalised(raw: dict[str, Any]) -> dict[str, Any]:
-    """The keys of ``ModelConfig`` with what the file leaves out filled in.
+    """The keys of ``ModelConfig``, with defaults for what the file leaves out.
 
     Raises:
         ValueError: naming what is not modelled.
@@ -79,7 +79,7 @@ def _refuse_unread(raw: dict[str, Any]) -> None:
 
 
 def _keys_in_use(raw: Any) -> Iterator[str]:
-    """Keys that nobody here reads, at any depth, and whose value switches something on."""
+    """Keys, at any depth, that are not read here and whose value switches something on."""
     for key, value in raw.items():
         if key in READ or key in HARMLESS or key.endswith(("_token_id", "_token_ids")):
             continue
@@ -125,7 +125,7 @@ def _fill_attention(filled: dict[str, Any]) -> None:
 
 
 def _layer_types(filled: dict[str, Any], family: str) -> Any:
-    """The kind of each layer's attention, by statement or by the family's rule; None for full attention throughout."""
+    """The kind of each layer's attention, from the file or by the family's rule; None for full attention throughout."""
     stated, layers = filled.get("layer_types"), filled.get("num_hidden_layers")
     if isinstance(stated, list | tuple):
         other = sorted({str(kind) for kind in stated if kind not in LAYER_TYPES})

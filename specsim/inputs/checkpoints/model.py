@@ -1,7 +1,6 @@
 """Transformer dimensions, read from a Hugging Face ``config.json``, and the layers and parameter counts that follow.
 
-Knows nothing of devices or time. Architectures whose cost the simulator does not model yet are refused, never
-approximated.
+Knows nothing of devices or time. Refuses architectures whose cost is not modelled; none is approximated.
 """
 
 from __future__ import annotations
@@ -152,7 +151,7 @@ class ModelConfig(BaseModel):
 
     @property
     def mtp_model(self) -> ModelConfig:
-        """The MTP layers as a model: like the last layers of the model itself, with full attention.
+        """The MTP layers as a model of their own: like the model's last layers, with full attention.
 
         Raises:
             ValueError: where there are none.
@@ -207,9 +206,9 @@ class ModelConfig(BaseModel):
 
 
 def quantisation_of(model: ModelConfig) -> Quantisation | None:
-    """How the checkpoint says that it is quantised; None where it says nothing.
+    """The number formats that a checkpoint declares; None where it declares none.
 
     Raises:
-        ValueError: for a way that is not modelled.
+        ValueError: for a quantisation that is not modelled.
     """
     return quantisation.of_checkpoint(model.quantization_config) if model.quantization_config else None

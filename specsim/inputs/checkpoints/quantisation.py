@@ -1,4 +1,4 @@
-"""Number formats of weights: what one weighs, which tensor rate multiplies it, and what a checkpoint says of itself.
+"""Number formats of weights: bytes per weight, the tensor rate that multiplies them, and what a checkpoint declares.
 
 Knows neither models nor devices. Where a format says nothing of activations, they stay BF16.
 """
@@ -80,12 +80,12 @@ KEPT_ANYWAY = ("lm_head", "embed", "router", "gate", "norm", "visual", "vision",
 
 
 def stated(weight_format: str, matrices: Matrices) -> Quantisation:
-    """What a scenario says."""
+    """The formats that a scenario gives."""
     return Quantisation(FORMATS[weight_format], matrices)
 
 
 def of_checkpoint(config: dict[str, Any]) -> Quantisation:
-    """What the ``quantization_config`` of a config.json says.
+    """The formats that the ``quantization_config`` of a config.json declares.
 
     Raises:
         ValueError: for a method, a width or a list of exceptions that is not modelled.
@@ -118,7 +118,7 @@ def _format(method: str, config: dict[str, Any]) -> Format:
 
 
 def _attention_is_kept(exceptions: list[str]) -> bool:
-    """Whether the exceptions keep attention in BF16; other exceptions than those always made are refused."""
+    """Whether the listed exceptions keep attention in BF16; exceptions that are not modelled are refused."""
     attention = [name for name in exceptions if "attn" in name]
     other = [name for name in exceptions if name not in attention and not _kept_anyway(name)]
     if other:

@@ -1,1 +1,1 @@
-"""What the parts of a scenario must not say against each other."""
+"""Checks that the parts of a scenario go together."""

@@ -1,4 +1,4 @@
-"""Contradictions among the parts of a scenario that no single part can see."""
+"""Checks across the parts of a scenario: contradictions that no single model can see."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from specsim.errors import Problem
-from specsim.inputs.checkpoints.architecture import Attention, LinearAttention
+from specsim.inputs.checkpoints.architecture import LinearAttention
 from specsim.inputs.checkpoints.model import ModelConfig
 from specsim.inputs.checks import domains as domain_checks
 from specsim.inputs.checks import parallel as parallel_checks
@@ -16,12 +16,11 @@ from specsim.inputs.models.hardware import Device
 from specsim.inputs.models.optimize import SearchedPolicy
 from specsim.inputs.models.plan import planned_policy
 from specsim.inputs.models.scenario import Scenario
-from specsim.inputs.models.speculation import BlockParallelHead, Drafter, DraftModel, EagleHead, MTPLayers
 from specsim.inputs.models.workload import ClosedLoop
 
 
 def within(scenario: Scenario) -> list[Problem]:
-    """Every contradiction that is one whatever the models and the device are, likewise."""
+    """Contradictions within the scenario alone, whatever models and device it names."""
     return [
         *_load(scenario),
         *_kept_prefixes(scenario),
@@ -37,13 +36,15 @@ def within(scenario: Scenario) -> list[Problem]:
 def contradictions(
     scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig | None
 ) -> list[Problem]:
-    """Every contradiction with what it names, with paths inside the scenario; ``where`` is left to the caller."""
+    """Contradictions between the scenario and the models and device that it names.
+
+    Problems have paths inside the scenario; the caller fills in ``where``.
+    """
     return [
         *parallel_checks.contradictions(scenario, device, target, drafter),
         *quantisation_checks.contradictions(scenario, device, target, drafter),
         *_kept_whole(scenario, target),
-        *(_head(scenario.speculation.drafter, target, drafter) if drafter else ()),
-        *(_vocabularies(scenario.speculation.drafter, target, drafter) if drafter else ()),
+        *(scenario.speculation.drafter.misfits(target, drafter) if drafter else ()),
     ]
 
 
@@ -61,14 +62,14 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _kept_prefixes(scenario: Scenario) -> Iterator[Problem]:
-    """Where no prompt is computed, none is found either."""
+    """Prefix caching needs prompts that are computed."""
     if scenario.deployment.prefix_caching and scenario.workload.decode_only:
         remedy = "with workload.decode_only all prompts are in the cache already; leave one of them out"
         yield _problem("deployment.prefix_caching", True, remedy)
 
 
 def _prompts_of_pools(scenario: Scenario) -> Iterator[Problem]:
-    """A pool that computes prompts has some to compute."""
+    """A prefill pool needs prompts to compute."""
     fleet = scenario.fleet
     if fleet and fleet.disaggregation and scenario.workload.decode_only:
         remedy = (
@@ -78,7 +79,7 @@ def _prompts_of_pools(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _kept_whole(scenario: Scenario, target: ModelConfig) -> Iterator[Problem]:
-    """Blocks can be shared where every layer keeps every token."""
+    """Prefix caching needs layers that keep every token."""
     mixers = [layer.mixer for layer, _ in target.layers]
     if scenario.deployment.prefix_caching and any(
         isinstance(mixer, LinearAttention) or getattr(mixer, "window", None) is not None for mixer in mixers
@@ -90,37 +91,8 @@ def _kept_whole(scenario: Scenario, target: ModelConfig) -> Iterator[Problem]:
         yield _problem("deployment.prefix_caching", True, remedy)
 
 
-def _head(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
-    """A head reads the target's hidden states, so it has their width; and an EAGLE head is one layer deep."""
-    path = "speculation.drafter.model"
-    if isinstance(drafter, MTPLayers) and target.num_mtp_layers != 1:
-        remedy = (
-            f"the target has {target.num_mtp_layers} MTP layers (num_nextn_predict_layers, mtp_num_hidden_layers) and "
-            "specsim models 1; use another drafter"
-        )
-        yield _problem("speculation.drafter.kind", drafter.kind, remedy)
-    if not isinstance(drafter, EagleHead | BlockParallelHead):
-        return
-    if model.hidden_size != target.hidden_size:
-        remedy = (
-            f"a head of hidden size {model.hidden_size} cannot read the target's states of size {target.hidden_size}; "
-            "use the head made for this target"
-        )
-        yield _problem(path, drafter.model, remedy)
-    if isinstance(drafter, EagleHead) and model.num_hidden_layers != 1:
-        remedy = (
-            f"an EAGLE head has 1 layer, not {model.num_hidden_layers}; name the head's own config.json, or write "
-            "'kind: draft_model' for a whole model"
-        )
-        yield _problem(path, drafter.model, remedy)
-    if isinstance(drafter, BlockParallelHead) and not all(
-        isinstance(layer.mixer, Attention) for layer, _ in model.layers
-    ):
-        yield _problem(path, drafter.model, "a block-parallel head needs plain attention on every layer; use another")
-
-
 def _draft_lengths(scenario: Scenario) -> Iterator[Problem]:
-    """A curve compares no drafts that are longer than tree and drafter make them."""
+    """A curve compares no longer drafts than tree and drafter can make."""
     compared = scenario.curve.num_draft_tokens or ()
     for most, why, _ in scenario.speculation.draft_limits:
         if max(compared, default=0) > most:
@@ -129,7 +101,7 @@ def _draft_lengths(scenario: Scenario) -> Iterator[Problem]:
 
 
 def maps(scenario: Scenario) -> Iterator[Problem]:
-    """A map compares draft lengths that the scenario can have."""
+    """A map compares no longer drafts than tree and drafter can make."""
     if scenario.map is not None:
         yield from _as_long_as_drafts_are(scenario, "map.num_draft_tokens", scenario.map.num_draft_tokens)
 
@@ -142,7 +114,7 @@ def _as_long_as_drafts_are(scenario: Scenario, path: str, compared: tuple[int, .
 
 
 def plans(scenario: Scenario) -> Iterator[Problem]:
-    """A plan, and an optimiser, compare policies and draft lengths that the scenario can have."""
+    """A plan and an optimiser compare only policies and draft lengths that the scenario allows."""
     if scenario.plan:
         yield from _as_long_as_drafts_are(scenario, "plan.num_draft_tokens", scenario.plan.num_draft_tokens)
         yield from _policies(scenario, "plan.policies", scenario.plan.policies)
@@ -160,27 +132,3 @@ def _policies(scenario: Scenario, path: str, kinds: Sequence[SearchedPolicy]) ->
         for problem in speculation_checks.contradictions(own.model_copy(update={"policy": policy})):
             if problem.path == "speculation.policy.kind":
                 yield replace(problem, path=f"{path}[{number}]")
-
-
-def _vocabularies(drafter: Drafter, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
-    """A drafter's ids are the target's, or a table maps them."""
-    if not isinstance(drafter, DraftModel | EagleHead):
-        return
-    path, mapped = "speculation.drafter.vocabulary_map", drafter.vocabulary_map
-    if mapped == "prefix":
-        return
-    if model.vocab_size != target.vocab_size:
-        remedy = (
-            f"the drafter's vocabulary has {model.vocab_size} tokens and the target's {target.vocab_size}, so "
-            "token-level verification is undefined; use a drafter of the target's tokenizer"
-        )
-        if isinstance(drafter, DraftModel):
-            remedy += ", or 'vocabulary_map: prefix' if one is the other padded"
-        yield _problem(path, mapped, remedy)
-    smaller = model.draft_vocab_size not in (None, target.vocab_size)
-    if smaller and mapped != "d2t":
-        remedy = (
-            f"the head scores {model.draft_vocab_size} of the target's {target.vocab_size} tokens; "
-            "write 'vocabulary_map: d2t' if it ships its id table"
-        )
-        yield _problem(path, mapped, remedy)

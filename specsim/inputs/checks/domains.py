@@ -1,4 +1,4 @@
-"""Which acceptances and temperatures go together: those of all requests, of classes and of a trace's domains."""
+"""Checks of acceptance by domain: that of all requests, of classes of a mixture and of a trace's domains."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from specsim.inputs.models.variation import HardStretches
 
 
 class Domain(NamedTuple):
-    """Requests whose drafts meet the same acceptance at the same temperature.
+    """Requests with the same acceptance and the same temperature.
 
     Attributes:
         path: of the acceptance in the scenario.
@@ -30,7 +30,7 @@ class Domain(NamedTuple):
 
 
 def domains(scenario: Scenario) -> list[Domain]:
-    """Those of all who have none of their own, of classes that do, and of the trace's domains, in this order."""
+    """Domains of a scenario, in order: requests without one of their own, classes with one, those of the trace."""
     speculation, workload = scenario.speculation, scenario.workload
     first = Domain("speculation.acceptance", speculation.acceptance, speculation.temperature)
     classes = (
@@ -50,7 +50,7 @@ def domains(scenario: Scenario) -> list[Domain]:
 
 
 def contradictions(scenario: Scenario) -> Iterator[Problem]:
-    """Every contradiction, with paths inside the scenario; ``where`` is left to the caller."""
+    """Contradictions of acceptance by domain, with paths inside the scenario; the caller fills in ``where``."""
     yield from _of_chains(scenario)
     yield from _vocabularies(scenario)
     yield from _texts(scenario)
@@ -67,7 +67,7 @@ def _problem(path: str, value: object, remedy: str) -> Problem:
 
 
 def _of_chains(scenario: Scenario) -> Iterator[Problem]:
-    """Classes and domains differ in what is drafted in chains; a trace's domains come from a trace."""
+    """Only chains have an acceptance by class or domain, and domains need a trace."""
     workload, speculation = scenario.workload, scenario.speculation
     for i, part in enumerate(workload.mixture):
         for name, what in (("acceptance", "an acceptance"), ("temperature", "a temperature")):
@@ -85,7 +85,7 @@ def _of_chains(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _vocabularies(scenario: Scenario) -> Iterator[Problem]:
-    """Rows that are made up have one vocabulary."""
+    """All made-up rows of p and q have one vocabulary."""
     made_up = {path: stated for path, stated, _ in domains(scenario) if isinstance(stated, StatedAcceptance)}
     for path, acceptance in made_up.items():
         first, due = next((other, stated.vocabulary) for other, stated in made_up.items())
@@ -94,7 +94,7 @@ def _vocabularies(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _figures(path: str, acceptance: StatedAcceptance) -> Iterator[Problem]:
-    """Spread and stretches have room around the mean that is stated."""
+    """Spread and hard stretches keep acceptance between 0 and 1."""
     mean = acceptance.first_overlap
     most = math.sqrt(mean * (1 - mean))
     if acceptance.spread is not None and acceptance.spread >= most:
@@ -119,7 +119,7 @@ def _stretches(path: str, mean: float, stretches: HardStretches) -> Iterator[Pro
 
 
 def _texts(scenario: Scenario) -> Iterator[Problem]:
-    """Drafts of language models are made anew in each step, token by token."""
+    """Language models serve all domains or none, and policies cannot see their drafts in advance."""
     found, speculation = {domain.path: domain.acceptance for domain in domains(scenario)}, scenario.speculation
     modelled = {path: acceptance for path, acceptance in found.items() if isinstance(acceptance, NgramModels)}
     if not modelled:
@@ -143,7 +143,7 @@ def _is_sampled_recording(domain: Domain) -> bool:
 
 
 def _recorded(domain: Domain) -> Problem:
-    """What was recorded is how long a draft agrees with the text that came."""
+    """A recording holds greedy agreement, so it needs temperature 0."""
     remedy = (
         f"a recording says how many drafts are the target's choices, which is the greedy rule's business, and these "
         f"requests are sampled at temperature {domain.temperature:g}; write 'temperature: 0'"
@@ -152,7 +152,7 @@ def _recorded(domain: Domain) -> Problem:
 
 
 def _varying(path: str, acceptance: Acceptance, speculation: Speculation) -> Iterator[Problem]:
-    """What varies has chains that are verified token by token."""
+    """Acceptance that varies needs chains that are verified token by token."""
     if not acceptance.varies:
         return
     if speculation.verifier in ("tree", "block"):

@@ -1,4 +1,4 @@
-"""Replicas that differ from the scenario's deployment: each group as a scenario of its own, and what is wrong there."""
+"""Checks each group of a fleet, as a scenario of its own with the group's deployment and policy."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def group_scenario(scenario: Scenario, group: ReplicaGroup) -> Scenario:
 
 
 def of_group(found: Iterable[Problem], elsewhere: Iterable[Problem], group: ReplicaGroup, place: str) -> list[Problem]:
-    """Problems of a group, with paths in the scenario that has it.
+    """Problems of a group, with paths in the scenario of the fleet.
 
     Args:
         found: what is wrong with ``group_scenario``.
-        elsewhere: what is wrong with the scenario's own deployment, which need not be said again.
+        elsewhere: what is wrong with the scenario's own deployment; left out here.
         group: the group.
         place: its path.
     """
@@ -42,7 +42,7 @@ def _moved(problem: Problem, own: dict[str, str], place: str) -> Problem:
 
 
 def policies(scenario: Scenario, places: Iterable[str]) -> Iterator[Problem]:
-    """Groups draft only where the scenario's own policy does, since otherwise no arm has drafts."""
+    """Groups can draft only if the scenario's own policy does: otherwise no arm of the comparison has drafts."""
     fleet = scenario.fleet
     if fleet is None or scenario.speculation.policy.num_draft_tokens > 0:
         return

@@ -1,4 +1,4 @@
-"""Whether models can be laid over devices as a scenario says."""
+"""Checks that models can be split over the devices as a scenario asks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from specsim.inputs.models.speculation import NgramLookup
 def contradictions(
     scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig | None
 ) -> Iterator[Problem]:
-    """What does not divide, has no link or is not there to be spread."""
+    """Sizes that do not divide, links that a device lacks, experts that a model lacks."""
     deployment, drafting = scenario.deployment, scenario.speculation.drafter
     group, path = deployment.tensor_parallel, "deployment.tensor_parallel"
     yield from _devices(deployment, device)

@@ -1,4 +1,4 @@
-"""Whether checkpoint, scenario and device agree on the formats of weights."""
+"""Checks that checkpoint, scenario and device agree on the number formats of weights."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from specsim.inputs.checkpoints.model import ModelConfig, quantisation_of
 from specsim.inputs.checkpoints.quantisation import UNQUANTISED, Matrices, Quantisation, formats, stated
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.models.scenario import Scenario
-from specsim.inputs.models.speculation import MedusaHeads, MTPLayers, NgramLookup
+from specsim.inputs.models.speculation import NgramLookup
 
 
 def contradictions(
     scenario: Scenario, device: Device, target: ModelConfig, drafter: ModelConfig | None
 ) -> Iterator[Problem]:
-    """Formats stated twice and differently, and formats that the device has no tensor cores for."""
+    """Formats that scenario and checkpoint give differently, and formats without tensor cores on the device."""
     deployment, drafting = scenario.deployment, scenario.speculation.drafter
     path, matrices = "deployment.weight_format", deployment.quantised_matrices
     if deployment.weight_format is None and matrices != "all":
@@ -26,7 +26,7 @@ def contradictions(
     if drafter is None or isinstance(drafting, NgramLookup):
         return
     path, form = "speculation.drafter.weight_format", drafting.weight_format
-    own = not isinstance(drafting, MTPLayers | MedusaHeads)
+    own = drafting.facts.config is not None
     if own:
         yield from _stated_twice(path, form, "all", drafter, "the drafter")
     if own or form is not None:

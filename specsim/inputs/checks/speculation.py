@@ -1,4 +1,4 @@
-"""Which parts of a scenario's speculation go together: verifier, drafter, tree, temperature and draft length."""
+"""Checks within ``speculation``: verifier, drafter, tree, temperature, draft length and policy."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from specsim.errors import Problem
 from specsim.inputs.models.acceptance import StatedAcceptance
 from specsim.inputs.models.policy import ConfidencePolicy, OraclePolicy
-from specsim.inputs.models.speculation import BlockParallelHead, NgramLookup, Speculation
+from specsim.inputs.models.speculation import Speculation
 
 
 def contradictions(speculation: Speculation) -> Iterator[Problem]:
-    """Every contradiction, with paths inside the scenario; ``where`` is left to the caller."""
+    """Contradictions within ``speculation``, with paths inside the scenario; the caller fills in ``where``."""
     yield from _greedy(speculation)
     yield from _drafts(speculation)
     yield from _trees(speculation)
@@ -33,8 +33,8 @@ def _greedy(speculation: Speculation) -> Iterator[Problem]:
 
 
 def _drafts(speculation: Speculation) -> Iterator[Problem]:
-    """Drafts are made in one way."""
-    tree, looked_up = speculation.tree, isinstance(speculation.drafter, NgramLookup)
+    """``drafts``, ``tree.siblings`` and the drafter agree on whether drafts are sampled."""
+    tree, looked_up = speculation.tree, speculation.drafter.facts.looks_up
     if looked_up and speculation.drafts == "sampled":
         yield _problem(
             "speculation.drafts", speculation.drafts, "what n-grams look up is not sampled; leave 'drafts' out"
@@ -57,7 +57,7 @@ def _drafts(speculation: Speculation) -> Iterator[Problem]:
 
 
 def _trees(speculation: Speculation) -> Iterator[Problem]:
-    """Trees have their verifier, a drafter that makes them, and ids enough for siblings that differ."""
+    """A tree needs the tree verifier, a drafter of trees, and a vocabulary large enough for its siblings."""
     tree, verifier = speculation.tree, speculation.verifier
     if verifier == "tree" and tree is None:
         remedy = (
@@ -73,12 +73,8 @@ def _trees(speculation: Speculation) -> Iterator[Problem]:
             "it comes from a scenario that this one extends)"
         )
         yield _problem("speculation.verifier", verifier, remedy)
-    if isinstance(speculation.drafter, BlockParallelHead):
-        remedy = (
-            "a block-parallel head drafts one token for each position of its block, which is a chain; write "
-            "'verifier: token' or 'verifier: block' and take the tree out, or use another drafter"
-        )
-        yield Problem("", "speculation.tree", "", remedy)
+    if speculation.drafter.facts.no_trees:
+        yield Problem("", "speculation.tree", "", speculation.drafter.facts.no_trees)
     if not isinstance(speculation.acceptance, StatedAcceptance):
         return  # which has no trees, as domain_checks say
     vocabulary = speculation.acceptance.vocabulary
@@ -98,7 +94,7 @@ def _draft_lengths(speculation: Speculation) -> Iterator[Problem]:
 
 
 def _policies(speculation: Speculation) -> Iterator[Problem]:
-    """Some policies look at each token of a chain."""
+    """Policies that look at each draft token need a chain, and a rule that judges token by token."""
     policy, verifier = speculation.policy, speculation.verifier
     if isinstance(policy, OraclePolicy) and verifier not in ("token", "greedy"):
         remedy = (
@@ -109,6 +105,6 @@ def _policies(speculation: Speculation) -> Iterator[Problem]:
     if isinstance(policy, ConfidencePolicy) and verifier == "tree":
         remedy = "levels of a tree have no one token to be confident of; write another policy, or a chain's verifier"
         yield _problem("speculation.policy.kind", policy.kind, remedy)
-    if isinstance(policy, ConfidencePolicy) and isinstance(speculation.drafter, NgramLookup):
+    if isinstance(policy, ConfidencePolicy) and speculation.drafter.facts.looks_up:
         remedy = "what is looked up has no probability to be confident of; write another policy"
         yield _problem("speculation.policy.kind", policy.kind, remedy)

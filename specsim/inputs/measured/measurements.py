@@ -24,7 +24,7 @@ COUNTED = ("calibration", "validation")
 
 
 def listed(text: object) -> object:
-    """Numbers in one cell stand apart by blanks."""
+    """Splits a cell of several numbers at blanks."""
     return tuple(text.split()) if isinstance(text, str) else text
 
 
@@ -121,12 +121,12 @@ class Measurement(Setting):
 
     @property
     def measured_speedup(self) -> float | None:
-        """The stated speedup, or the ratio of the arms so that more is better; None where neither is given."""
+        """The speedup given, or else ``ratio``; None where neither is known."""
         return self.speedup or self.ratio
 
     @property
     def ratio(self) -> float | None:
-        """The ratio of the arms so that more is better; None where one is missing or the metric makes no speedup."""
+        """Ratio of the arms, above 1 where speculation is better; None where one is missing or the metric has none."""
         if self.baseline is None or self.with_speculation is None or self.metric not in MERITS:
             return None
         ratio = self.with_speculation / self.baseline
@@ -134,7 +134,7 @@ class Measurement(Setting):
 
     @property
     def counted(self) -> bool:
-        """Whether the row enters the error figures."""
+        """Whether the row counts towards the error figures."""
         return self.split in COUNTED
 
 

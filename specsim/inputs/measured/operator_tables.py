@@ -1,7 +1,7 @@
-"""Measured times of single operators, as the package aiconfigurator-core (Apache-2.0) brings them.
+"""Measured times of single operators, from the package aiconfigurator-core (Apache-2.0).
 
 Its tables are parquet files, ``systems/data/<system>/<operator>/<framework>/<version>/``. Here they get SI units and
-this package's words. Nothing here knows how an operator is priced.
+this package's names. Knows nothing of how operators are priced.
 """
 
 from __future__ import annotations

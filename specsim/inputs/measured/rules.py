@@ -1,4 +1,4 @@
-"""What rows of a table of measurements may not say against themselves, nor against each other."""
+"""Checks of a table of measurements: within each row, and between rows."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ SAME_IN_A_SWEEP = (
 
 
 def between_rows(rows: Sequence[Found[Measurement]]) -> Iterator[Said]:
-    """What rows say against each other; cells that cannot be read say nothing."""
+    """Contradictions between rows; cells that cannot be read are skipped."""
     yield from _repeated(rows)
     sweeps: dict[str, list[Found[Measurement]]] = defaultdict(list)
     for found in rows:
@@ -135,7 +135,7 @@ def between_rows(rows: Sequence[Found[Measurement]]) -> Iterator[Said]:
 
 
 def _has(found: Found[Measurement], column: str) -> bool:
-    """Whether a row says something of a column; a run without speculation need not name the drafter it was without."""
+    """Whether a row has a value for a column; a run without speculation need not name a drafter."""
     if column in found.unread:
         return False
     plain = "num_draft_tokens" not in found.unread and found.row.num_draft_tokens == 0

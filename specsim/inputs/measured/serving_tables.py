@@ -1,4 +1,4 @@
-"""Reads tables of measurements; the arms of a comparison may stand in one row or in two."""
+"""Reads tables of serving measurements; the two arms of a comparison may be one row or two."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OF_THE_BASELINE = ("baseline", "baseline_max_num_batched_tokens", "baseline_max_
 
 
 def read_measurements(path: Path) -> tuple[Located, ...]:
-    """The rows of a table of measurements, each with the arm without speculation that another row may give.
+    """The rows of a table of measurements, each with its arm without speculation, which may come from another row.
 
     Raises:
         InputError: listing every problem and every contradiction of every row.
@@ -32,7 +32,7 @@ def _run(row: Measurement) -> tuple[object, ...]:
 
 
 def _with_baseline(row: Measurement, plain: Measurement | None) -> Measurement:
-    """The row, with the figure and the limits of the arm that it leaves to a row of its own."""
+    """The row, completed with value and limits of the arm without speculation where that is a row of its own."""
     if plain is None or not row.num_draft_tokens or row.baseline is not None or row.speedup is not None:
         return row
     return row.model_copy(update={column: getattr(plain, column) for column in OF_THE_BASELINE})

@@ -1,6 +1,6 @@
 """Measured single steps of an engine, or forward passes of a model: one row per step.
 
-The form in which people record GPU traces. Nothing here knows how a step is priced.
+The form in which GPU traces are recorded. Knows nothing of how a step is priced.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _numbers_fit(column: Literal["query_tokens", "context"]) -> Rule[Step]:
 
 
 def _fitting(row: Step, *columns: str) -> bool:
-    """Whether columns hold one number, or one for each request: else something else is said of them."""
+    """Whether columns hold one number, or one for each request; other lengths are reported elsewhere."""
     return all(len(getattr(row, column)) in (1, row.requests) for column in columns)
 
 

@@ -1,1 +1,1 @@
-"""What a scenario, a device, an engine profile can say: frozen pydantic models."""
+"""Frozen pydantic models of all input files: scenario, device, engine profile and their parts."""

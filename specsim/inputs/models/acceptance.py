@@ -1,10 +1,10 @@
-"""How likely drafts are to be accepted: what the user states, converted in this one place to conditional acceptance.
+"""Acceptance of drafts as users give it, converted here, and only here, to conditional acceptance.
 
 Marginal acceptance at position i is P(positions 1..i all accepted), what vLLM logs; conditional acceptance is
 P(i accepted | 1..i−1 accepted). Mean acceptance length = 1 + Σ marginal.
 
-One rule for draft lengths other than the measured one: a longer profile is cut to the first K positions; beyond a
-shorter one the conditional acceptance of its last position is held.
+At a draft length other than the measured one, a longer profile is cut to the first K positions, and a shorter one is
+continued with the conditional acceptance of its last position.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def marginal_from_conditional(conditional: ArrayLike) -> Floats:
 
 
 def extended(conditional: ArrayLike, num_draft_tokens: int) -> Floats:
-    """The profile at another draft length: cut, or the last conditional value held."""
+    """The profile at another draft length: cut, or continued with its last value [num_draft_tokens]."""
     values = np.asarray(conditional, dtype=np.float64)
     missing = max(0, num_draft_tokens - len(values))
     return np.concatenate((values, np.full(missing, values[-1])))[:num_draft_tokens]
@@ -59,7 +59,7 @@ def geometric_acceptance(mean_acceptance_length: float, num_draft_tokens: int) -
 def minimum_variance_acceptance(mean_acceptance_length: float, num_draft_tokens: int) -> Floats:
     """Conditional acceptance [K] whose accepted length varies least: ones, then one fraction, then zeros.
 
-    This is what vLLM's ``synthetic_acceptance_length`` means; the same mean as the geometric shape, other tails.
+    As vLLM's ``synthetic_acceptance_length``. The mean is that of the geometric shape, the tails differ.
     """
     accepted = mean_acceptance_length - 1
     return np.clip(accepted - np.arange(num_draft_tokens), 0.0, 1.0)
@@ -102,9 +102,13 @@ class ConstantAcceptance(_Acceptance):
         """Conditional acceptance per position [num_draft_tokens]."""
         return np.full(num_draft_tokens, self.overlap)
 
+    def scaled(self, factor: float) -> ConstantAcceptance:
+        """With the conditional acceptance multiplied, up to 1."""
+        return self.model_copy(update={"overlap": min(1.0, factor * self.overlap)})
+
     @property
     def first_overlap(self) -> float:
-        """The acceptance stated for the first position."""
+        """Acceptance at the first position."""
         return self.overlap
 
     @property
@@ -145,9 +149,19 @@ class ProfileAcceptance(_Acceptance):
         return self
 
     def conditional(self, num_draft_tokens: int) -> Floats:
-        """Conditional acceptance per position [num_draft_tokens], cut or held as the module states."""
+        """Conditional acceptance per position [num_draft_tokens], cut or continued as the module describes."""
         values = (self.by_num_draft_tokens or {}).get(num_draft_tokens, self.values)
         return extended(values if self.basis == "conditional" else conditional_from_marginal(values), num_draft_tokens)
+
+    def scaled(self, factor: float) -> ProfileAcceptance:
+        """With each conditional acceptance multiplied, up to 1."""
+
+        def values(length: int) -> tuple[float, ...]:
+            return tuple(float(min(1.0, factor * value)) for value in self.conditional(length))
+
+        by_length = self.by_num_draft_tokens and {length: values(length) for length in self.by_num_draft_tokens}
+        whole = {"basis": "conditional", "values": values(len(self.values)), "by_num_draft_tokens": by_length}
+        return self.model_copy(update=whole)
 
     @property
     def varies(self) -> bool:
@@ -156,7 +170,7 @@ class ProfileAcceptance(_Acceptance):
 
     @property
     def first_overlap(self) -> float:
-        """The acceptance stated for the first position, of drafts whose length is not listed."""
+        """Acceptance at the first position, of drafts whose length is not listed."""
         return self.values[0]
 
     @property
@@ -186,16 +200,22 @@ class MeanLengthAcceptance(_Acceptance):
         return self
 
     def conditional(self, num_draft_tokens: int) -> Floats:
-        """Conditional acceptance per position [num_draft_tokens], cut or held as the module states."""
+        """Conditional acceptance per position [num_draft_tokens], cut or continued as the module describes."""
         if self.shape == "geometric":
             alpha = geometric_acceptance(self.mean_acceptance_length, self.num_draft_tokens)
             return np.full(num_draft_tokens, alpha)
         measured = minimum_variance_acceptance(self.mean_acceptance_length, self.num_draft_tokens)
         return extended(measured, num_draft_tokens)
 
+    def scaled(self, factor: float) -> ProfileAcceptance:
+        """With each conditional acceptance multiplied, up to 1; a profile, since the result has neither shape."""
+        measured = tuple(self.conditional(self.num_draft_tokens))
+        shared = self.model_dump(include=set(_Acceptance.model_fields))
+        return ProfileAcceptance(kind="profile", basis="conditional", values=measured, **shared).scaled(factor)
+
     @property
     def first_overlap(self) -> float:
-        """The acceptance at the first position."""
+        """Acceptance at the first position."""
         return float(self.conditional(1)[0])
 
     @property

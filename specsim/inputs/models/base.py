@@ -1,4 +1,4 @@
-"""What every input model shares: closed and frozen, with quantities that demand a unit."""
+"""The base of all input models, which refuse unknown keys and are frozen, and quantities with units."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Count = Annotated[int, Field(ge=1, strict=True)]
 
 
 def ascending(values: tuple[int, ...]) -> tuple[int, ...]:
-    """The values, if they rise."""
+    """The values, if they ascend; raises ValueError otherwise."""
     if list(values) != sorted(set(values)):
         raise ValueError("must ascend, each value once; write for example [1, 8, 64]")
     return values

@@ -1,7 +1,7 @@
 """Engine profiles: what the serving software adds to the silicon's time, and the limits it sets.
 
-A profile holds for any device, until it is calibrated on one: then it names it, and may say what kernels achieve there
-under this engine. It knows nothing of models or loads.
+A profile holds for any device unless it was calibrated on one: then it names the device, and may give what kernels
+achieve there under this engine. It knows nothing of models or loads.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field, model_validator
 
 from specsim.inputs.models.base import Bytes, Count, Duration, Flag, Fraction, Input, Number
+from specsim.inputs.models.drafter_facts import PassKind
 from specsim.inputs.models.hardware import Device, Efficiency, Sharpness, Sourced
 
 Block = TypeVar("Block", bound=Input)
-PassKind = Literal["draft_model", "eagle", "eagle3", "mtp", "medusa", "block_parallel"]
-"""What runs draft passes; the generations of EAGLE apart."""
+DEFAULT_BLOCK_SIZE = 16
 
 
 class LinearUnderEngine(Input):
@@ -67,7 +67,7 @@ class Graphs(Input):
     are replayed whole."""
 
     def padded(self, tokens: int) -> int | None:
-        """The size that a step of so many tokens is replayed at; None for a step that is not."""
+        """The graph size at which a step of this many tokens is replayed; None where no graph is large enough."""
         place = bisect_left(self.sizes, tokens)
         return self.sizes[place] if place < len(self.sizes) else None
 
@@ -147,13 +147,18 @@ class Engine(Sourced):
             raise ValueError("kernels holds what was measured on one device; name it in device, or leave kernels out")
         return self
 
+    @property
+    def tokens_per_block(self) -> int:
+        """Tokens in a block of the KV cache: ``block_size``, or the default where the profile does not give it."""
+        return self.block_size or DEFAULT_BLOCK_SIZE
+
     def draft_pass_time(self, kind: PassKind | None) -> float:
         """Host time of a draft pass of this kind of drafter [s]."""
         by_kind = self.host_time_per_draft_pass_of or {}
         return by_kind.get(kind, self.host_time_per_draft_pass) if kind else self.host_time_per_draft_pass
 
     def on(self, device: Device) -> Device:
-        """The device as this engine's kernels use it."""
+        """The device with what this engine's kernels achieve on it."""
         if self.kernels is None:
             return device
         blocks = {name: _replaced(getattr(device, name), getattr(self.kernels, name)) for name in Kernels.model_fields}

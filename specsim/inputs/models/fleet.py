@@ -1,13 +1,14 @@
-"""Several replicas of a deployment behind a router, and pools of them that share the work of a request."""
+"""Several replicas behind a router, and pools of them that compute prompts and decode apart."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from abc import ABC, abstractmethod
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from specsim.inputs.models.base import Bandwidth, Count, Duration, Fraction, Input, Number
-from specsim.inputs.models.policy import Policy
+from specsim.inputs.models.policy import PolicyField
 
 MOST_REPLICAS = 256
 """Of a fleet: each has arrays of its own for all that it can have in service."""
@@ -36,13 +37,8 @@ class ReplicaGroup(Input):
     count: Annotated[int, Field(ge=1, le=MOST_REPLICAS, strict=True)] = 1
     """How many there are."""
     deployment: DeploymentChange = DeploymentChange()
-    policy: Policy | None = None
+    policy: PolicyField | None = None
     """Of their drafts, in place of the scenario's own; with `num_draft_tokens: 0` they never speculate."""
-
-    @field_validator("policy", mode="before")
-    @classmethod
-    def _static_unless_stated(cls, policy: object) -> object:
-        return {"kind": "static", **policy} if isinstance(policy, dict) else policy
 
 
 def _as_groups(value: Any) -> Any:
@@ -59,31 +55,44 @@ Groups = Annotated[
 """Written as a number where all replicas are alike."""
 
 
-class RoundRobin(Input):
+class RouterInput(Input, ABC):
+    """The base of all routers."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """How it chooses, as a sentence goes on after "4 replicas"."""
+
+
+class RoundRobin(RouterInput):
     """One replica after the other, in the order of requests."""
 
     kind: Literal["round_robin"]
+    words: ClassVar[str] = "taken in turns"
 
 
-class Random(Input):
+class Random(RouterInput):
     """Any replica, each as likely as the others; the same request goes to the same one in every run of a seed."""
 
     kind: Literal["random"]
+    words: ClassVar[str] = "chosen at random"
 
 
-class LeastLoaded(Input):
+class LeastLoaded(RouterInput):
     """The replica with the fewest requests that are in service or wait."""
 
     kind: Literal["least_loaded"]
+    words: ClassVar[str] = "chosen by fewest requests"
 
 
-class KVAware(Input):
+class KVAware(RouterInput):
     """The replica with the smallest share of its KV pool in use or needed by those who wait."""
 
     kind: Literal["kv_aware"]
+    words: ClassVar[str] = "chosen by KV cache in use"
 
 
-class PrefixAware(Input):
+class PrefixAware(RouterInput):
     """The replica that was sent the longest part of the prompt before, unless the load is out of balance.
 
     As SGLang's router (`cache_aware`) decides: out of balance, the replica with the fewest requests; where no replica
@@ -92,6 +101,7 @@ class PrefixAware(Input):
     """
 
     kind: Literal["prefix_aware"]
+    words: ClassVar[str] = "chosen by prefixes sent before"
     cache_threshold: Fraction = 0.3
     """A replica is preferred when it was sent more than this share of the prompt."""
     balance_abs_threshold: Annotated[int, Field(ge=0, strict=True)] = 64
@@ -162,12 +172,12 @@ class Fleet(Input):
 
     @property
     def num_replicas(self) -> int:
-        """Of all groups."""
+        """Replicas of all groups together."""
         return sum(group.count for group in self.groups)
 
 
 def group_paths(fleet: object) -> list[str]:
-    """Where groups stand in a scenario, in the order of ``Fleet.groups``.
+    """Paths of the groups in a scenario, in the order of ``Fleet.groups``.
 
     Args:
         fleet: as data; a number of replicas is one group.

@@ -1,4 +1,4 @@
-"""What a map asks: at which contexts and batches, with which draft lengths."""
+"""Settings of a map: contexts, batches and draft lengths."""
 
 from __future__ import annotations
 

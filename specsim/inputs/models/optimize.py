@@ -1,4 +1,4 @@
-"""What an optimiser may set: devices, places, token budget and policy, and how much it may try."""
+"""The search space of an optimiser: devices, batch and token limits, policies; and how many trials it has."""
 
 from __future__ import annotations
 

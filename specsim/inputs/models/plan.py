@@ -1,4 +1,4 @@
-"""What a plan asks: within which latencies, by which policies, for which traffic, at what price."""
+"""Settings of a plan: latency limits, policies to compare, traffic and price."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ PERCENTILES = (50, 90, 99)
 
 
 class Limit(NamedTuple):
-    """One limit.
+    """A limit on a percentile of a latency.
 
     Attributes:
         latency: one of LATENCIES.
-        percentile: which of that latency is meant.
-        seconds: that it must not exceed.
+        percentile: one of PERCENTILES.
+        seconds: what that percentile must not exceed.
     """
 
     latency: str
@@ -57,7 +57,7 @@ class PercentileLimits(Input):
     """Of 99 of 100 requests."""
 
     def stated(self) -> dict[int, float]:
-        """Percentile → its limit [s], ascending, of those that there are."""
+        """Percentile → its limit [s], in ascending order, without those left out."""
         limits = {percentile: getattr(self, f"p{percentile}") for percentile in PERCENTILES}
         return {percentile: limit for percentile, limit in limits.items() if limit is not None}
 
@@ -89,7 +89,7 @@ class PlanSLO(Input):
 
     @property
     def limits(self) -> tuple[Limit, ...]:
-        """All that are stated."""
+        """All limits, by latency and percentile."""
         return tuple(self._limits())
 
     def _limits(self) -> Iterator[Limit]:
@@ -147,7 +147,7 @@ class Plan(Input):
 
 
 def planned_policy(kind: PlannedPolicy, num_draft_tokens: int) -> Policy:
-    """The policy of a kind that drafts so many tokens at most; all else as by default."""
+    """A policy of this kind, with this longest draft and defaults for all else."""
     match kind:
         case "static":
             return StaticPolicy(num_draft_tokens=num_draft_tokens)

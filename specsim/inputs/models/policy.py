@@ -1,10 +1,10 @@
-"""Who decides how many tokens are drafted, and from what."""
+"""Policies: how the number of draft tokens is chosen, and from what."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from specsim.inputs.models.base import Count, Input, Number
 from specsim.inputs.models.schedule import DraftLength, SchedulePolicy
@@ -111,3 +111,11 @@ Policy = Annotated[
     StaticPolicy | OffAbovePolicy | SchedulePolicy | GoodputPolicy | PerRequestPolicy | ConfidencePolicy | OraclePolicy,
     Field(discriminator="kind"),
 ]
+
+
+def _static_by_default(policy: object) -> object:
+    return {"kind": "static", **policy} if isinstance(policy, dict) else policy
+
+
+PolicyField = Annotated[Policy, BeforeValidator(_static_by_default)]
+"""A policy as files have it: static where no kind is given."""

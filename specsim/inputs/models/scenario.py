@@ -1,4 +1,4 @@
-"""The scenario: everything a run depends on, in one closed and frozen value."""
+"""The scenario: everything that a run depends on."""
 
 from __future__ import annotations
 

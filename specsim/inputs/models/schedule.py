@@ -46,7 +46,7 @@ class SchedulePolicy(Input):
 
     @property
     def rows(self) -> tuple[ScheduleRow, ...]:
-        """The table, whatever form it was written in."""
+        """The schedule as rows, whichever of the three forms it was written in."""
         if self.table is not None:
             return self.table
         if self.draft_len_schedule is not None:
@@ -85,7 +85,7 @@ def _rows(starts: Sequence[int], lengths: Sequence[int]) -> tuple[ScheduleRow, .
 
 
 def _ranges(stated: Mapping[str, int] | Sequence[Range]) -> list[Range]:
-    """Ranges as vLLM writes them, in order; of keys that are none a ValueError says what to write."""
+    """Ranges in vLLM's form, in order; raises ValueError for keys that are no range."""
     if not isinstance(stated, Mapping):
         return sorted(stated)
     found, strange = [], []
@@ -101,7 +101,7 @@ def _ranges(stated: Mapping[str, int] | Sequence[Range]) -> list[Range]:
 
 
 def _of_ranges(ranges: Sequence[Range]) -> list[str]:
-    """What is wrong with vLLM's ranges, which may leave gaps but not at the beginning."""
+    """What is wrong with vLLM's ranges; gaps are allowed, except at the beginning."""
     problems = [f"[{first}, {last}] ends before it begins" for first, last, _ in ranges if last < first]
     if ranges[0][0] != 1:
         problems.append(f"the first range begins at {ranges[0][0]}; write 1")
@@ -112,7 +112,7 @@ def _of_ranges(ranges: Sequence[Range]) -> list[str]:
 
 
 def _of_table(table: Sequence[ScheduleRow]) -> list[str]:
-    """What keeps a table from covering every batch, and every context that it names, once."""
+    """Why a table does not cover every batch once, and of each batch every context."""
     contexts = sorted({row.context for row in table}, key=lambda context: context[0])
     problems = list(_gaps("context", contexts, first=0, step=0)) if contexts else []
     for context in contexts:
@@ -123,13 +123,13 @@ def _of_table(table: Sequence[ScheduleRow]) -> list[str]:
 
 
 def _gaps(name: str, ranges: Sequence[tuple[int, int | None]], *, first: int, step: int) -> list[str]:
-    """What keeps sorted ranges from covering every number from the first on once.
+    """Why sorted ranges do not cover every number from the first on exactly once.
 
     Args:
         name: what the numbers are.
         ranges: begin and end of each; None for no end.
         first: the first number.
-        step: how far behind the end of a range the next begins: 1 where ends are included, 0 where they are not.
+        step: from the end of a range to the beginning of the next: 1 where ends are included, else 0.
     """
     problems = []
     if ranges[0][0] != first:

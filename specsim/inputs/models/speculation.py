@@ -1,33 +1,33 @@
-"""What drafts, how drafts are verified, how often they are accepted, and who decides how many."""
+"""Speculation: drafter, verifier, acceptance and policy."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from specsim.inputs.checkpoints.quantisation import WeightFormat
+from specsim.errors import Problem
+from specsim.inputs.checkpoints.architecture import Attention
+from specsim.inputs.checkpoints.model import ModelConfig
 from specsim.inputs.models.acceptance import Acceptance
 from specsim.inputs.models.base import Count, Duration, Fraction, Input, Number
-from specsim.inputs.models.engine import PassKind
-from specsim.inputs.models.policy import Policy
+from specsim.inputs.models.drafter_facts import (
+    DrafterFacts,
+    DrafterInput,
+    EngineNames,
+    LoadedDrafter,
+    misfit,
+    model_name,
+    unlike_states,
+    unlike_vocabularies,
+)
+from specsim.inputs.models.policy import PolicyField
 from specsim.inputs.models.tree import Tree
 
 
-class _Loaded(Input):
-    """A drafter that brings weights."""
-
-    weight_format: WeightFormat | None = None
-    """Format of its matrices; by default what its config.json states, else bf16."""
-    tensor_parallel: Count | None = None
-    """Devices that share it (vLLM's draft_tensor_parallel_size); by default as many as share the target."""
-    time_factor: Annotated[Number, Field(gt=0, le=100)] | None = None
-    """How many times as long its passes take on the device as the cost model says, where that was measured. Left out:
-    as long."""
-
-
-class DraftModel(_Loaded):
+class DraftModel(LoadedDrafter):
     """A smaller model of the same tokenizer that drafts one token per forward pass."""
 
     kind: Literal["draft_model"]
@@ -36,8 +36,24 @@ class DraftModel(_Loaded):
     vocabulary_map: Literal["none", "prefix"] = "none"
     """none: the vocabularies are the same; prefix: same token ids, one of them padded to a larger size."""
 
+    @property
+    def facts(self) -> DrafterFacts:
+        """See ``DrafterInput``."""
+        return DrafterFacts(
+            title=model_name(self.model),
+            engines=EngineNames("draft_model", "Draft_Target", "STANDALONE"),
+            pass_kind="draft_model",
+            config=self.model,
+            token_a_pass=True,
+        )
 
-class EagleHead(_Loaded):
+    def misfits(self, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
+        """See ``DrafterInput``."""
+        hint = ", or 'vocabulary_map: prefix' if one is the other padded"
+        yield from unlike_vocabularies(self.vocabulary_map, target, model, hint)
+
+
+class EagleHead(LoadedDrafter):
     """A one-layer head that drafts from the target's hidden states."""
 
     kind: Literal["eagle"]
@@ -48,14 +64,63 @@ class EagleHead(_Loaded):
     vocabulary_map: Literal["none", "d2t"] = "none"
     """d2t: the head scores a smaller vocabulary and ships the table that maps its ids to the target's."""
 
+    @property
+    def facts(self) -> DrafterFacts:
+        """See ``DrafterInput``."""
+        tensorrt = "Eagle3" if self.generation == "eagle3" else None
+        return DrafterFacts(
+            title=model_name(self.model),
+            engines=EngineNames(self.generation, tensorrt, self.generation.upper()),
+            pass_kind=self.generation,
+            config=self.model,
+            reads_hidden_states=True,
+            token_a_pass=True,
+        )
 
-class MTPLayers(_Loaded):
+    def misfits(self, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
+        """See ``DrafterInput``."""
+        yield from unlike_states(self.model, target, model)
+        if model.num_hidden_layers != 1:
+            remedy = (
+                f"an EAGLE head has 1 layer, not {model.num_hidden_layers}; name the head's own config.json, or write "
+                "'kind: draft_model' for a whole model"
+            )
+            yield misfit("model", self.model, remedy)
+        yield from unlike_vocabularies(self.vocabulary_map, target, model)
+
+
+class MTPLayers(LoadedDrafter):
     """The target's own MTP layer, run once per draft token (beyond the first, the same layer again)."""
 
     kind: Literal["mtp"]
 
+    @property
+    def facts(self) -> DrafterFacts:
+        """See ``DrafterInput``."""
+        return DrafterFacts(
+            title="its MTP layer",
+            engines=EngineNames("mtp", "MTP", "NEXTN"),
+            pass_kind="mtp",
+            in_target_checkpoint=True,
+            reads_hidden_states=True,
+            token_a_pass=True,
+        )
 
-class MedusaHeads(_Loaded):
+    def dimensions_in(self, target: ModelConfig) -> ModelConfig:
+        """See ``DrafterInput``."""
+        return target.mtp_model if target.num_mtp_layers else target
+
+    def misfits(self, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
+        """See ``DrafterInput``."""
+        if target.num_mtp_layers != 1:
+            remedy = (
+                f"the target has {target.num_mtp_layers} MTP layers (num_nextn_predict_layers, "
+                "mtp_num_hidden_layers) and specsim models 1; use another drafter"
+            )
+            yield misfit("kind", self.kind, remedy)
+
+
+class MedusaHeads(LoadedDrafter):
     """Heads that each score one position ahead from the target's last hidden state, in one pass, without a cache."""
 
     kind: Literal["medusa"]
@@ -63,6 +128,20 @@ class MedusaHeads(_Loaded):
     """Heads that are loaded; all run on every pass, whatever the draft length."""
     num_layers: Count = 1
     """Residual blocks of each head."""
+
+    @property
+    def facts(self) -> DrafterFacts:
+        """See ``DrafterInput``."""
+        return DrafterFacts(
+            title=f"{self.num_heads} Medusa heads",
+            engines=EngineNames("medusa"),
+            pass_kind="medusa",
+            draft_limit=(self.num_heads, f"there are {self.num_heads} Medusa heads, one a token (num_heads)"),
+        )
+
+    def dimensions_in(self, target: ModelConfig) -> ModelConfig:
+        """See ``DrafterInput``."""
+        return target
 
 
 class SequentialCorrection(Input):
@@ -75,7 +154,7 @@ class SequentialCorrection(Input):
     """Width of the embedding (markov_rank in a checkpoint; 256 in those published)."""
 
 
-class BlockParallelHead(_Loaded):
+class BlockParallelHead(LoadedDrafter):
     """A head that proposes a whole block in one pass over layers that see the target's states (DFlash, DSpark)."""
 
     kind: Literal["block_parallel"]
@@ -88,8 +167,32 @@ class BlockParallelHead(_Loaded):
     sequential_correction: SequentialCorrection | None = None
     """Left out: all positions are drawn at once, as in DFlash."""
 
+    @property
+    def facts(self) -> DrafterFacts:
+        """See ``DrafterInput``."""
+        corrected = self.sequential_correction is not None
+        return DrafterFacts(
+            title=model_name(self.model),
+            engines=EngineNames("dspark", None, "DSPARK") if corrected else EngineNames("dflash", "DFlash", "DFLASH"),
+            pass_kind="block_parallel",
+            config=self.model,
+            reads_hidden_states=True,
+            draft_limit=(self.block_size, f"one pass computes {self.block_size} tokens (block_size)"),
+            no_trees=(
+                "a block-parallel head drafts one token for each position of its block, which is a chain; write "
+                "'verifier: token' or 'verifier: block' and take the tree out, or use another drafter"
+            ),
+        )
 
-class NgramLookup(Input):
+    def misfits(self, target: ModelConfig, model: ModelConfig) -> Iterator[Problem]:
+        """See ``DrafterInput``."""
+        yield from unlike_states(self.model, target, model)
+        if not all(isinstance(layer.mixer, Attention) for layer, _ in model.layers):
+            remedy = "a block-parallel head needs plain attention on every layer; use another"
+            yield misfit("model", self.model, remedy)
+
+
+class NgramLookup(DrafterInput):
     """Drafts looked up in the text so far: vLLM's n-gram (prompt lookup) or suffix decoding. No model, no passes.
 
     The acceptance stated is that of drafts that were found, as engines log it: steps without one are not in it.
@@ -109,6 +212,16 @@ class NgramLookup(Input):
     the drafts that have it."""
     source: str = ""
     """Where these figures come from; printed with the result."""
+
+    @property
+    def facts(self) -> DrafterFacts:
+        """See ``DrafterInput``."""
+        return DrafterFacts(
+            title="n-gram lookup",
+            engines=EngineNames("ngram", "NGram", "NGRAM"),
+            pass_kind=None,
+            looks_up=True,
+        )
 
     @model_validator(mode="after")
     def _lengths_are_shares_of_what_is_found(self) -> NgramLookup:
@@ -131,16 +244,8 @@ ModelDrafter = DraftModel | EagleHead | MTPLayers | MedusaHeads | BlockParallelH
 """The drafters that run passes of a model."""
 Drafter = Annotated[ModelDrafter | NgramLookup, Field(discriminator="kind")]
 
-
-def pass_kind(drafter: Drafter) -> PassKind | None:
-    """What the drafter's passes count as in an engine profile; None where drafts are looked up."""
-    match drafter:
-        case EagleHead():
-            return drafter.generation
-        case NgramLookup():
-            return None
-        case _:
-            return drafter.kind
+Rule = Literal["token", "block", "tree", "greedy"]
+"""How drafts are verified."""
 
 
 class Speculation(Input):
@@ -151,48 +256,40 @@ class Speculation(Input):
     """How the drafts of a chain are made. sampled, unless stated: drawn from the drafter's distribution; argmax: its
     most likely tokens, as vLLM does for EAGLE heads by default, and each is accepted with the target's probability for
     it. What n-grams look up counts as argmax; of trees, siblings says it."""
-    verifier: Literal["token", "block", "tree", "greedy"] = "token"
+    verifier: Rule = "token"
     """token: lossless rejection sampling, token by token; block: the longest part that passes, lossless too and longer;
     tree: several candidates per position, lossless too; greedy: accept while the draft is the target's argmax."""
     tree: Tree | None = None
     """The tree that is drafted; with 'verifier: tree' and with no other."""
     acceptance: Acceptance
     """There is no default: acceptance depends on drafter, domain and temperature, and has to be measured."""
-    policy: Policy
+    policy: PolicyField
     temperature: Annotated[Number, Field(ge=0)] = 1.0
     """Sampling temperature of the target; 0 means greedy decoding and drives the greedy verifier."""
 
-    @field_validator("policy", mode="before")
-    @classmethod
-    def _static_unless_stated(cls, policy: object) -> object:
-        return {"kind": "static", **policy} if isinstance(policy, dict) else policy
-
     @property
     def sampled(self) -> bool:
-        """Whether the drafts of a chain are drawn from a distribution of the drafter's."""
-        return self.drafts != "argmax" and not isinstance(self.drafter, NgramLookup)
+        """Whether the drafts of a chain are sampled from the drafter's distribution."""
+        return self.drafts != "argmax" and not self.drafter.facts.looks_up
 
     @property
     def draft_limits(self) -> list[tuple[int, str, str]]:
-        """(positions drafted for at most, why, how there can be more) of tree and drafter."""
+        """Limits on the draft length that tree and drafter set: (longest draft, why, how to get more)."""
         limits = []
         if self.tree:
             number = self.tree.num_levels
             why = f"the tree has {number} level{'s' if number > 1 else ''}, and each is one position"
             limits.append((number, why, ", or add levels to branching"))
-        match self.drafter:
-            case MedusaHeads(num_heads=heads):
-                limits.append((heads, f"there are {heads} Medusa heads, one a token (num_heads)", ""))
-            case BlockParallelHead(block_size=block):
-                limits.append((block, f"one pass computes {block} tokens (block_size)", ""))
+        if self.drafter.facts.draft_limit:
+            limits.append((*self.drafter.facts.draft_limit, ""))
         return limits
 
     @property
     def longest_draft(self) -> int | None:
-        """For how many positions drafter and tree can draft; None where it is for any number."""
+        """The longest draft that drafter and tree can make; None where there is no limit."""
         return min((most for most, _, _ in self.draft_limits), default=None)
 
     @property
-    def rule(self) -> Literal["token", "block", "tree", "greedy"]:
-        """The verifier that runs: at temperature 0 the rules for chains reduce to the greedy one."""
+    def rule(self) -> Rule:
+        """The verifier that runs: at temperature 0 the rules for chains all become the greedy one."""
         return "greedy" if self.temperature == 0 and self.verifier != "tree" else self.verifier

@@ -1,4 +1,4 @@
-"""Acceptance that nobody states as a figure: it is read from a recording, or follows from language models."""
+"""Acceptance without a figure: read from a recording, or a consequence of two language models."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ReplayAcceptance(Input):
 
     @property
     def measured_positions(self) -> int | None:
-        """How many positions the figures cover; the recording's own, which this does not know."""
+        """None: how many positions a recording covers is not known before it is read."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""The shape of a drafted tree, and how the candidates at one place in it are chosen."""
+"""The shape of a drafted tree, and how siblings in it are chosen."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Tree(Input):
 
     @property
     def num_levels(self) -> int:
-        """Positions that the tree drafts for."""
+        """Levels of the tree: the longest path of drafts."""
         return len(self.branching)
 
     @property
@@ -88,5 +88,5 @@ class Tree(Input):
         return max(map(max, self.children))
 
     def num_nodes(self, num_levels: int) -> int:
-        """Nodes of the first levels."""
+        """Nodes of the first levels, in total."""
         return [0, *accumulate(map(sum, self.children))][num_levels]

@@ -1,4 +1,4 @@
-"""How acceptance varies within what a mean says: along an output, and with the context."""
+"""How acceptance varies around its mean: along an output, and with the context."""
 
 from __future__ import annotations
 

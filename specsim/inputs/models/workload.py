@@ -1,4 +1,4 @@
-"""What clients send: when requests arrive, of which classes they are, and how long their prompts and outputs are."""
+"""What clients send: arrivals, classes of requests, and lengths of prompts and outputs."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class RateProfile(Input):
 
     @property
     def cycle(self) -> float:
-        """After how long the periods repeat [s]."""
+        """The time after which the periods repeat [s]."""
         return sum(period.duration for period in self.periods)
 
     @model_validator(mode="after")
@@ -149,7 +149,7 @@ class RequestClass(Input):
 
     @property
     def is_domain(self) -> bool:
-        """Whether drafts of this class meet another acceptance or verifier than those of all others."""
+        """Whether this class has an acceptance or a temperature of its own."""
         return self.acceptance is not None or self.temperature is not None
 
 

@@ -1,4 +1,4 @@
-"""Finds the files that ship with specsim, by name, in a checkout or in an installed wheel."""
+"""Finds input files by path, or by the name of one that ships with specsim, in a checkout or an installed wheel."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def names(kind: str) -> list[str]:
 
 
 def find(kind: str, reference: str, folders: Sequence[Path], *, where: str, path: str) -> Path:
-    """The file that ``reference`` means: a path if it looks like one, else a catalogue name.
+    """The file of a reference: a path if it looks like one, else a catalogue name.
 
     Args:
         kind: one of KINDS.

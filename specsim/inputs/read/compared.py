@@ -1,16 +1,18 @@
-"""What is to be compared, as the command line asks: scenarios under one set of limits, with prices and a rate."""
+"""Reads the scenarios of a comparison, under one set of latency limits, with prices and a rate."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from specsim.errors import Gathered, InputError, Problem
+from specsim.errors import Gathered, Problem
 from specsim.inputs.models.plan import Limit, Plan, limits_of
-from specsim.inputs.read.plan_options import parse_lengths, parse_slo, with_options
-from specsim.inputs.read.prices import devices_of, parse_prices, price_of, wrong_devices
+from specsim.inputs.read.lists import counts
+from specsim.inputs.read.overrides import Option
+from specsim.inputs.read.prices import Prices, devices_of, parse_prices, price_of, wrong_devices
 from specsim.inputs.read.scenario import Inputs
+from specsim.inputs.read.slo import parse_slo
 from specsim.inputs.read.variants import load_compared, parse_variants
 
 
@@ -36,47 +38,38 @@ class Asked(NamedTuple):
 
 
 def compared_inputs(asked: Asked) -> list[Inputs]:
-    """The scenarios with what options say laid over them.
+    """The scenarios under the options, each with a plan.
 
     Raises:
-        InputError: listing every problem that can be seen at once: of options, else of scenarios, else among these.
+        InputError: listing the problems of options and of scenarios, or else those among the scenarios.
     """
     gathered = Gathered()
     variants = gathered.attempt(parse_variants, asked.variants) or []
-    stated: dict[str, Any] = {
-        "slo": gathered.attempt(parse_slo, asked.slo) if asked.slo else None,
-        "rate": asked.rate,
-        "num_draft_tokens": None,
-    }
-    if asked.num_draft_tokens is not None:
-        stated["num_draft_tokens"] = gathered.attempt(parse_lengths, asked.num_draft_tokens)
     prices = (gathered.attempt(parse_prices, asked.prices) if asked.prices else None) or {}
-    loaded = gathered.attempt(load_compared, asked.scenarios, variants, asked.overrides, asked.batches) or []
-    if not loaded:
-        gathered.settle()
-    wrong = gathered.problems
-    wrong += wrong_devices(prices, loaded)
-    found = []
-    for inputs in loaded:
-        try:
-            options = stated | {"price_per_gpu_hour": price_of(inputs, prices)}
-            found.append(with_options(inputs, options, limited=False))
-        except InputError as error:
-            wrong += [_named(problem, inputs) for problem in error.problems]
-    wrong += _among(found, asked)
-    if wrong:
-        raise InputError(dict.fromkeys(wrong))
-    return found
+    before = [Option("--batches", "curve.batches", asked.batches, counts)]
+    after = [
+        Option("--slo", "plan.slo", asked.slo or None, parse_slo),
+        Option("--rate", "plan.rate", asked.rate),
+        Option("--num-draft-tokens", "plan.num_draft_tokens", asked.num_draft_tokens, counts),
+    ]
+    loaded = gathered.attempt(load_compared, asked.scenarios, variants, asked.overrides, before, after, ["plan"])
+    compared = [_priced(inputs, prices) for inputs in loaded or ()]
+    if loaded:
+        gathered.problems.extend([*wrong_devices(prices, compared), *_among(compared, asked)])
+    gathered.settle()
+    return compared
 
 
-def _named(problem: Problem, inputs: Inputs) -> Problem:
-    """Of a scenario's file, which several can share, the scenario's name."""
-    own = problem.where == str(inputs.files["scenario"])
-    return replace(problem, where=inputs.scenario.name) if own else problem
+def _priced(inputs: Inputs, prices: Prices) -> Inputs:
+    price = price_of(inputs, prices)
+    if price is None:
+        return inputs
+    plan = (inputs.scenario.plan or Plan()).model_copy(update={"price_per_gpu_hour": price})
+    return replace(inputs, scenario=inputs.scenario.model_copy(update={"plan": plan}))
 
 
 def _among(compared: Sequence[Inputs], asked: Asked) -> Iterator[Problem]:
-    """What keeps scenarios from being compared with each other."""
+    """Why scenarios cannot be compared with each other."""
     limits: dict[tuple[Limit, ...], list[str]] = {}
     for inputs in compared:
         scenario = inputs.scenario

@@ -1,4 +1,4 @@
-"""Reads YAML and JSON files into plain data, refusing what their readers swallow silently. Knows no model."""
+"""Reads YAML and JSON files into plain data, and refuses what their parsers accept silently. Knows no model."""
 
 from __future__ import annotations
 

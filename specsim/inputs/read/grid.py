@@ -1,4 +1,4 @@
-"""The grid: values of a scenario's fields, of which every combination is a cell. Knows no field."""
+"""A grid of values of a scenario's fields; every combination is a cell. Knows no field."""
 
 from __future__ import annotations
 
@@ -76,17 +76,17 @@ class Grid(Input):
 
     @property
     def paths(self) -> list[str]:
-        """Of all fields that vary, in the order of the file."""
+        """Paths of all fields that vary, in the order of the file."""
         return [*self.fields, *(path for group in self.together for path in group)]
 
     @property
     def size(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         lengths = [len(values) for values in self.fields.values()]
         return math.prod([*lengths, *(len(next(iter(group.values()))) for group in self.together)])
 
     def cells(self) -> Iterator[dict[str, Any]]:
-        """Of each cell, in order: path of each field that varies → its value there."""
+        """For each cell, in order: path of each field that varies → its value."""
         axes: list[list[tuple[tuple[str, Any], ...]]]
         axes = [[((path, value),) for value in values] for path, values in self.fields.items()]
         axes += [
@@ -98,7 +98,7 @@ class Grid(Input):
 
     @property
     def fixed(self) -> dict[str, Any]:
-        """Path → value of what all cells have."""
+        """Path → value of the fields that are the same in all cells."""
         return self.set | ({REPLICATIONS: self.replications} if self.replications else {})
 
 

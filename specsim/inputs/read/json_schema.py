@@ -17,8 +17,8 @@ MODELS: dict[str, type[BaseModel]] = {"scenario": Scenario, "device": Device, "e
 def json_schema(kind: str) -> str:
     """The schema of a scenario, device, engine or grid file, as JSON text.
 
-    Scenario files may leave out whatever the file they extend provides, so for them no key is required at any level,
-    and a part without its ``kind`` may be any of several.
+    A scenario may leave out what the file that it extends provides. So its schema requires no key at any level, and a
+    part without ``kind`` may be any of several.
     """
     schema = MODELS[kind].model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"

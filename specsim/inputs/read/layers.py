@@ -1,4 +1,4 @@
-"""One scenario laid over another, and command-line overrides laid over both. Knows no model."""
+"""Merges a scenario with the one that it extends, and sets single values in the result. Knows no model."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, TypeGuard
 
 from specsim.errors import InputError, Problem
 from specsim.inputs.read import catalogue
-from specsim.inputs.read.documents import parse_yaml, read_mapping
+from specsim.inputs.read.documents import read_mapping
 
 
 class Extended(NamedTuple):
-    """A scenario laid over the ones it extends.
+    """A scenario merged with the ones that it extends.
 
     Attributes:
         data: the result.
@@ -27,7 +27,7 @@ class Extended(NamedTuple):
 
 
 def read_with_extends(path: Path, ancestors: tuple[Path, ...] = ()) -> Extended:
-    """A scenario's data laid over the one it extends.
+    """A scenario's data, merged with that of the one it extends.
 
     Raises:
         InputError: for a missing base or a circle.
@@ -58,14 +58,14 @@ def _key_paths(data: dict[str, Any], prefix: str = "") -> Iterator[str]:
 
 # texts that say what the values beside and below them are; they do not survive a change of those values
 DESCRIBING = ("description", "source")
-SETTINGS = ("curve", "run")  # how something is looked at; a description of it stays true
+SETTINGS = ("curve", "map", "optimize", "plan", "run")  # how something is looked at; a description of it stays true
 
 
 def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """``over`` laid over ``base``, key by key.
+    """``base`` with the values of ``over``, key by key.
 
     A mapping of another ``kind`` replaces the base's whole. A description or source of the base is dropped where
-    something it stands beside changes, since it would then describe what is no longer there.
+    a value beside it changes, since it no longer holds.
     """
     result = copy.deepcopy(base)
     if over:
@@ -81,29 +81,14 @@ def _same_kind(below: Any, over: Any) -> TypeGuard[dict[str, Any]]:
     return both and over.get("kind", below.get("kind")) == below.get("kind")
 
 
-def override(data: dict[str, Any], assignment: str) -> str:
-    """Apply one ``path.to.key=value`` to ``data`` in place; the value is YAML. Returns the path.
-
-    Raises:
-        InputError: when the assignment has no ``=`` or its path runs through something that has no keys.
-    """
-    path, equals, text = assignment.partition("=")
-    path = path.strip()
-    if not (equals and all(path.split("."))):
-        remedy = "write a path, '=' and a value, such as speculation.policy.num_draft_tokens=5"
-        raise InputError([Problem("--set", "", repr(assignment), remedy)])
-    assign(data, path, parse_yaml(text, f"--set {path}"), f"--set {path}")
-    return path
-
-
 def assign(data: dict[str, Any], path: str, value: Any, where: str) -> None:
-    """Put a value at ``path.to.key`` of ``data``, in place, and drop descriptions that no longer hold.
+    """Set the value at ``path.to.key`` of ``data``, in place, and drop descriptions that no longer hold.
 
     Args:
         data: of a scenario.
-        path: keys joined by points; those that are missing are made.
-        value: what stands there from now on.
-        where: what asks for it, for the message.
+        path: keys joined by points; missing ones are created.
+        value: the new value.
+        where: the option or file that sets it, for messages.
 
     Raises:
         InputError: when the path runs through something that has no keys.

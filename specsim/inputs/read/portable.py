@@ -1,7 +1,7 @@
-"""Everything a simulation is a function of, as one text that other processes and machines read back.
+"""Serialises everything that a simulation depends on, for other processes and machines.
 
-The text holds the resolved scenario and what the files it refers to say. Tables of lengths, traces, recordings and
-texts, which may be large, stay where they are: the text names their content, which is checked where it is read.
+The text holds the resolved scenario and the content of the files that it names. Tables of lengths, traces, recordings
+and texts can be large and stay where they are: the text holds their hashes, which are checked where they are read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Places = dict[str, str]
 def portable_text(inputs: Inputs) -> str:
     """The inputs as JSON; equal inputs give equal texts, wherever their files lie.
 
-    Where tables, traces, recordings and texts lie is no part of it, see ``places_of``.
+    It does not hold where tables, traces, recordings and texts are; see ``places_of``.
     """
     found = _replica(inputs) | {
         "scenario file": inputs.files["scenario"].name,
@@ -45,7 +45,7 @@ def portable_text(inputs: Inputs) -> str:
 
 
 def _replica(inputs: Inputs) -> dict[str, Any]:
-    """What groups of a fleet may have of their own."""
+    """The parts that can differ between groups of a fleet."""
     return {
         "scenario": inputs.scenario.model_dump(mode="json"),
         "device": inputs.device.model_dump(mode="json"),
@@ -55,7 +55,7 @@ def _replica(inputs: Inputs) -> dict[str, Any]:
 
 
 def places_of(inputs: Inputs) -> Places:
-    """Where files are that the text does not hold: below the catalogue where they ship with specsim, else by path."""
+    """Paths of the files that the text holds by hash; of those that ship with specsim, relative to the catalogue."""
     files = inputs.lengths_files | inputs.acceptance_files
     return {
         place: file.relative_to(catalogue.ROOT).as_posix() if file.is_relative_to(catalogue.ROOT) else str(file)
@@ -64,7 +64,7 @@ def places_of(inputs: Inputs) -> Places:
 
 
 def portable_inputs(text: str, places: Places) -> Inputs:
-    """The inputs that a text is of.
+    """The inputs back from their text.
 
     Args:
         text: see ``portable_text``.

@@ -1,4 +1,4 @@
-"""What a GPU costs for an hour, as the command line says: one price for all, or one by device."""
+"""Prices of a GPU for an hour, from the command line: one for all, or one by device."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Prices = Mapping[str, float]
 
 
 def parse_prices(texts: Sequence[str]) -> dict[str, float]:
-    """``2.5``, ``h100-sxm=2.5 h200=3.2``, or several of them.
+    """Parse ``2.5`` or ``h100-sxm=2.5 h200=3.2``, in one text or several.
 
     Raises:
-        InputError: listing every entry that is no price.
+        InputError: with a problem for each entry that is no price.
     """
     found: dict[str, float] = {}
     wrong = []
@@ -50,7 +50,7 @@ def _number(text: str) -> float:
 
 
 def devices_of(inputs: Inputs) -> dict[str, int]:
-    """Catalogue name of each device → how many of it the scenario has, all replicas of a fleet together."""
+    """Catalogue name → number of devices in the scenario, over all replicas of a fleet."""
     found: dict[str, int] = {}
     counts = [group.count for group in inputs.scenario.fleet.groups] if inputs.scenario.fleet else [1]
     for own, count in zip(inputs.groups or (inputs,), counts, strict=True):
@@ -60,9 +60,9 @@ def devices_of(inputs: Inputs) -> dict[str, int]:
 
 
 def price_of(inputs: Inputs, prices: Prices) -> float | None:
-    """What a GPU of the scenario costs for an hour, the mean over those of a fleet; None where a price is not stated.
+    """Mean price of the scenario's GPUs for an hour; None where one of them has no price.
 
-    What is stated by device goes before what is stated for all, and that before the scenario's own price.
+    A price by device goes before one for all, and that before the scenario's own.
     """
     own = inputs.scenario.plan.price_per_gpu_hour if inputs.scenario.plan else None
     devices = devices_of(inputs)
@@ -76,7 +76,7 @@ def price_of(inputs: Inputs, prices: Prices) -> float | None:
 
 
 def wrong_devices(prices: Prices, compared: Sequence[Inputs]) -> Iterator[Problem]:
-    """Prices of devices that nobody has."""
+    """Problems with prices of devices that no scenario has."""
     known = {name: None for inputs in compared for name in devices_of(inputs)}
     for device in prices:
         if device not in (ALL, *known):

@@ -1,12 +1,11 @@
-"""Turns pydantic's complaints into problems that name file, path, value and remedy in the user's own terms."""
+"""Turns pydantic's errors into problems that name path, value and remedy in the user's terms."""
 
 from __future__ import annotations
 
 import difflib
 import json
 import typing
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
@@ -28,7 +27,7 @@ _REMEDIES = {
 
 
 class _Spot(NamedTuple):
-    """Where a complaint points to.
+    """The place that a pydantic error points to.
 
     Attributes:
         path: as the file spells it, union tags left out.
@@ -42,35 +41,19 @@ class _Spot(NamedTuple):
 
 
 def from_validation(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
-    """One problem per mistake; ``where`` is left to the caller.
+    """One problem per mistake; the caller fills in ``where``.
 
     Args:
         error: what pydantic raised.
-        model: the model that was validated, to tell keys of the file from union tags and to list the known keys.
+        model: the model that was validated; it tells keys of the file from tags of unions, and knows the valid keys.
     """
     details = error.errors(include_url=False)
     locations = [detail["loc"] for detail in details]
     return [_problem(detail, model) for detail in details if not _follows_from_another(detail, locations)]
 
 
-def of_options(found: Iterable[Problem], options: Mapping[str, str], otherwise: str) -> list[Problem]:
-    """Problems with fields, as ones with the options of a command that state them.
-
-    Args:
-        found: with paths inside the model.
-        options: field → its option.
-        otherwise: where a problem is that is with none of these.
-    """
-    renamed = []
-    for problem in found:
-        field = problem.path.partition(".")[0].partition("[")[0]
-        inside = problem.path.removeprefix(field).lstrip(".")
-        renamed.append(replace(problem, where=options.get(field, otherwise), path=inside))
-    return renamed
-
-
 def _follows_from_another(detail: Any, locations: list[tuple[Any, ...]]) -> bool:
-    """Whether a list only counts as too short because of what is wrong with its entries."""
+    """Whether a list counts as too short only because some of its entries are invalid."""
     place = detail["loc"]
     inside = (other for other in locations if len(other) > len(place) and other[: len(place)] == place)
     return detail["type"] == "too_short" and any(inside)
@@ -111,7 +94,7 @@ def _remedy(kind: str, detail: Any, spot: _Spot) -> str:
 
 
 def unknown_key(key: str, owner: type[BaseModel] | None) -> str:
-    """What to write instead of a key that its model does not have."""
+    """The remedy for a key that its model does not have."""
     known = sorted(owner.model_fields) if owner else []
     close = difflib.get_close_matches(key, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
@@ -126,7 +109,7 @@ def _describe(key: str, spot: _Spot) -> str:
 
 
 def _known_keys(spot: _Spot) -> str:
-    """The keys that may stand at a spot; of a union its kinds."""
+    """The valid keys at a place; of a union its kinds."""
     return ", ".join(spot.below[0].model_fields) if len(spot.below) == 1 else f"kind: one of {_kinds(spot)}"
 
 
@@ -135,7 +118,7 @@ def _kinds(spot: _Spot) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as a user would write it; nothing where that would be long."""
+    """A value as a user would write it; empty where that would be long."""
     if isinstance(value, BaseModel):
         return ""
     if isinstance(value, dict | list):

@@ -1,12 +1,12 @@
-"""From a scenario's name to everything it refers to, read and checked, or one error that lists every problem."""
+"""Reads a scenario and all files that it names, checks them, and reports every problem at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -20,9 +20,11 @@ from specsim.inputs.models.engine import Engine
 from specsim.inputs.models.fleet import ReplicaGroup, group_paths
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.models.scenario import Scenario
-from specsim.inputs.models.speculation import MedusaHeads, MTPLayers, NgramLookup, Speculation
+from specsim.inputs.models.speculation import NgramLookup, Speculation
 from specsim.inputs.read import catalogue, documents, layers, problems
 from specsim.inputs.read.blame import blamed
+from specsim.inputs.read.overrides import Option, apply, assignment, named
+from specsim.inputs.read.references import Places, Said, referenced, references
 
 Model = TypeVar("Model", bound=BaseModel)
 Kept = dict[tuple[type[BaseModel], Path], BaseModel]
@@ -31,16 +33,16 @@ Kept = dict[tuple[type[BaseModel], Path], BaseModel]
 
 @dataclass(frozen=True)
 class Inputs:
-    """A scenario and the files it refers to, read and checked.
+    """A scenario and the files that it names, read and checked.
 
     Attributes:
         scenario: the resolved scenario: extends and overrides applied, defaults filled in.
-        device, engine, target: what its names refer to.
+        device, engine, target: read from the files that it names.
         drafter: the drafter's own model; of MTP layers the target's, of Medusa heads the target itself; None where
             drafts are looked up.
         acceptance_files: recordings and texts, by the path in the scenario of the acceptance that refers to one.
         lengths_files: quantile tables and traces, by the path in the scenario of the lengths that refer to one.
-        files: every file read, by what it was read for.
+        files: every file read; the key says what for.
         groups: of a fleet, each group's replica as a scenario of its own, in the order of ``Fleet.groups``.
     """
 
@@ -56,7 +58,7 @@ class Inputs:
 
     @property
     def target_quantisation(self) -> Quantisation:
-        """Formats of the target's weights: what the scenario says, else its config.json, else BF16."""
+        """Formats of the target's weights: from the scenario, else its config.json, else BF16."""
         deployment = self.scenario.deployment
         if deployment.weight_format is not None:
             return stated(deployment.weight_format, deployment.quantised_matrices)
@@ -64,86 +66,98 @@ class Inputs:
 
     @property
     def drafter_quantisation(self) -> Quantisation:
-        """Formats of the drafter's weights; an MTP layer's are its target's unless the scenario says otherwise."""
+        """Formats of the drafter's weights: from the scenario, else the checkpoint that holds them, else BF16."""
         drafter = self.scenario.speculation.drafter
         if isinstance(drafter, NgramLookup) or self.drafter is None:
             return UNQUANTISED  # there are none
         if drafter.weight_format is not None:
             return stated(drafter.weight_format, "all")
-        if isinstance(drafter, MTPLayers):
+        if drafter.facts.in_target_checkpoint:
             return self.target_quantisation
-        return UNQUANTISED if isinstance(drafter, MedusaHeads) else quantisation_of(self.drafter) or UNQUANTISED
+        return (drafter.facts.config and quantisation_of(self.drafter)) or UNQUANTISED
 
 
-# what a scenario refers to: name → (path of the reference in the scenario, catalogue kind)
-REFERENCES = {
-    "device": ("deployment.device", "device"),
-    "engine": ("deployment.engine", "engine"),
-    "target": ("deployment.target", "model"),
-    "drafter": ("speculation.drafter.model", "model"),
-    "lengths": ("workload.lengths.table", "lengths"),
-    "trace": ("workload.lengths.file", "lengths"),
-    "recording": ("speculation.acceptance.file", "recording"),
-    "text": ("speculation.acceptance.text", "text"),
-}
-
-
-def load_scenario(reference: str, overrides: Sequence[str] = ()) -> Inputs:
+def load_scenario(
+    reference: str, sets: Sequence[str] = (), options: Sequence[Option] = (), blocks: Sequence[str] = ()
+) -> Inputs:
     """Read, resolve and check a scenario.
 
     Args:
         reference: catalogue name or path of a scenario file.
-        overrides: ``path.to.key=value`` assignments, applied in order.
+        sets: ``path.to.key=value`` assignments, applied in order.
+        options: applied after these, in order; those not given are skipped.
+        blocks: parts of a scenario that are filled in with their defaults where it lacks them.
 
     Raises:
-        InputError: listing every problem in the scenario and in the files it refers to.
+        InputError: with every problem in the options, the scenario and the files that it names.
     """
-    path = catalogue.find("scenario", reference, [Path.cwd()], where="scenario", path="")
-    files = layers.read_with_extends(path).files
-    try:
-        return _loaded(path, overrides)
-    except InputError as error:
-        raise InputError(blamed(error.problems, overrides, files, _loaded)) from None
-
-
-def _loaded(path: Path, overrides: Sequence[str]) -> Inputs:
-    extended = layers.read_with_extends(path)
     gathered = Gathered()
-    overridden = [gathered.attempt(layers.override, extended.data, item) for item in overrides]
-    said = {key: Said(f"--set {key}", (Path.cwd(),)) for key in overridden if key}
+    stated = [gathered.attempt(assignment, text) for text in sets]
+    stated += [option for option in options if option.given is not None]
+    given = [option for option in stated if option]
+    path = gathered.attempt(catalogue.find, "scenario", reference, [Path.cwd()], where="scenario", path="")
+    extended = gathered.attempt(layers.read_with_extends, path) if path else None
+    if not (path and extended):
+        for option in given:
+            gathered.attempt(option.parse, option.given, option.name)
+        raise InputError(dict.fromkeys(gathered.problems))
+    load = partial(_loaded, blocks=blocks)
+    try:
+        inputs = load(path, given)
+    except InputError as error:
+        found = blamed(error.problems, given, extended.files, load)
+        raise InputError(dict.fromkeys([*gathered.problems, *named(found, given)])) from None
+    gathered.settle()
+    return inputs
+
+
+def _loaded(path: Path, options: Sequence[Option], blocks: Sequence[str]) -> Inputs:
+    extended = layers.read_with_extends(path)
+    gathered, said = Gathered(), dict[str, Said]()
+    for option in options:
+        try:
+            apply(option, extended.data)
+        except InputError as error:
+            gathered.problems.extend(error.problems)
+        else:
+            said.pop(option.path, None)  # the later of two stands last
+            said[option.path] = Said(option.name, (Path.cwd(),))
+    for block in blocks:
+        if extended.data.get(block) is None:
+            extended.data[block] = {}
     return load_extended(path, extended, said, {}, gathered.problems)
 
 
 def load_extended(
     path: Path, extended: layers.Extended, said: Mapping[str, Said], kept: Kept, problems: Sequence[Problem] = ()
 ) -> Inputs:
-    """Resolve and check a scenario that was read, and maybe changed since.
+    """Validate and check a scenario whose data was read, and may have been changed since.
 
     Args:
         path: of its file.
         extended: what was read.
         said: path of each value that was changed → what changed it.
-        kept: what the files that it refers to hold, as far as they were read; what is read now is added.
+        kept: cache of the files that scenarios name; files read now are added.
         problems: found already.
 
     Raises:
-        InputError: listing every problem in the scenario and in the files it refers to.
+        InputError: with every problem in the scenario and the files that it names.
     """
     data, scenario_files, origins = extended
     gathered = Gathered(problems)
-    place = _Place(path, origins, said)
+    place = Places(path, origins, said)
     read = partial(_read_once, kept)
 
     scenario = gathered.attempt(_validated, Scenario, data, place)
     refers_to = references(data)
-    found_files = {name: gathered.attempt(_referenced, *at, data, place) for name, at in refers_to.items()}
+    found_files = {name: gathered.attempt(referenced, *at, data, place) for name, at in refers_to.items()}
     files = {name: file for name, file in found_files.items() if file}
     device: Device | None = gathered.attempt(read, Device, files.get("device"))
     engine: Engine | None = gathered.attempt(read, Engine, files.get("engine"))
     target: ModelConfig | None = gathered.attempt(read, ModelConfig, files.get("target"))
     drafter: ModelConfig | None = gathered.attempt(read, ModelConfig, files.get("drafter"))
     if scenario and target and not drafter:
-        drafter = _within_target(scenario, target)
+        drafter = scenario.speculation.drafter.dimensions_in(target)
     parts = _Parts(scenario, device, engine, target, drafter, files.get("device"))
     found = parts.contradictions() if scenario else [*_of_speculation_alone(data)]
     of_groups: list[_Parts] = []
@@ -168,7 +182,7 @@ def load_extended(
 
 @dataclass(frozen=True)
 class _Parts:
-    """What a replica's inputs consist of, as far as it could be read."""
+    """The inputs of a replica; None for what could not be read."""
 
     scenario: Scenario | None
     device: Device | None
@@ -178,12 +192,12 @@ class _Parts:
     device_file: Path | None
 
     def contradictions(self) -> list[Problem]:
-        """What does not go together, with paths inside the scenario."""
+        """Contradictions, with paths inside the scenario."""
         scenario, device, engine = self.scenario, self.device, self.engine
         if scenario is None:
             return []
         found = checks.within(scenario)
-        drafts = self.drafter or isinstance(scenario.speculation.drafter, NgramLookup)
+        drafts = self.drafter or scenario.speculation.drafter.facts.looks_up
         if device and self.target and drafts:
             found += checks.contradictions(scenario, device, self.target, self.drafter)
         if engine and device and self.device_file != (calibrated := _device_of(engine)) and calibrated:
@@ -192,7 +206,7 @@ class _Parts:
         return found
 
     def within(self, inputs: Inputs) -> Inputs:
-        """The inputs of a group's replica, which was found to be whole."""
+        """The inputs of a group's replica, of which nothing is missing."""
         assert self.scenario
         assert self.device
         assert self.engine
@@ -204,7 +218,7 @@ class _Parts:
 def _of_group(
     parts: _Parts, group: ReplicaGroup, place: str, files: Mapping[str, Path], gathered: Gathered, kept: Kept
 ) -> _Parts:
-    """The parts of a fleet's group: the scenario's own but for what the group states."""
+    """The parts of a group of a fleet: its own, or else the scenario's."""
     assert parts.scenario
     device, engine, device_file = parts.device, parts.engine, parts.device_file
     if group.deployment.device is not None:
@@ -216,36 +230,8 @@ def _of_group(
     return replace(parts, scenario=scenario, device=device, engine=engine, device_file=device_file)
 
 
-def references(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """REFERENCES, and those of the classes of a mixture, of the domains of a trace and of the groups of a fleet."""
-    workload = data.get("workload")
-    classes = workload.get("mixture") if isinstance(workload, dict) else None
-    numbered = workload.get("domains") if isinstance(workload, dict) else None
-    of_classes = {
-        f"{name} of class {i}": (f"workload.mixture[{i}].{key}", kind)
-        for i in range(len(classes) if isinstance(classes, list) else 0)
-        for name, key, kind in (
-            ("lengths", "lengths.table", "lengths"),
-            ("trace", "lengths.file", "lengths"),
-            ("recording", "acceptance.file", "recording"),
-            ("text", "acceptance.text", "text"),
-        )
-    }
-    of_groups = {
-        f"{name} of {place}": (f"{place}.deployment.{name}", name)
-        for place in group_paths(data.get("fleet"))
-        for name in ("device", "engine")
-    }
-    of_domains = {
-        f"{kind} of domain {number}": (f"workload.domains[{number}].{key}", kind)
-        for number in (numbered if isinstance(numbered, dict) else ())
-        for kind, key in (("recording", "file"), ("text", "text"))
-    }
-    return REFERENCES | of_classes | of_domains | of_groups
-
-
 def _of_speculation_alone(data: dict[str, Any]) -> Iterator[Problem]:
-    """What is contradictory within the speculation of a scenario that cannot be read as a whole."""
+    """Contradictions within ``speculation`` of a scenario that is otherwise invalid."""
     try:
         stated = Speculation.model_validate(data.get("speculation"))
     except ValidationError:
@@ -254,64 +240,13 @@ def _of_speculation_alone(data: dict[str, Any]) -> Iterator[Problem]:
 
 
 def _device_of(engine: Engine) -> Path | None:
-    """The file of the device that a profile was calibrated on."""
+    """The file of the device that a profile was calibrated on; None where it holds for any."""
     if engine.device is None:
         return None
     return catalogue.find("device", engine.device, [Path.cwd()], where=engine.name, path="device")
 
 
-def _within_target(scenario: Scenario, target: ModelConfig) -> ModelConfig | None:
-    """The model of a drafter that is part of the target or has its dimensions; None for all others."""
-    drafter = scenario.speculation.drafter
-    if isinstance(drafter, MTPLayers):
-        return target.mtp_model if target.num_mtp_layers else target
-    return target if isinstance(drafter, MedusaHeads) else None
-
-
-class Said(NamedTuple):
-    """What says a value in the place of a scenario's file.
-
-    Attributes:
-        where: its name in messages.
-        folders: where a file that the value names is looked for, in this order, before the scenario's own folder.
-    """
-
-    where: str
-    folders: tuple[Path, ...]
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Tells which file, or what else, a path of the scenario came from."""
-
-    file: Path
-    origins: Mapping[str, Path]
-    said: Mapping[str, Said] = field(default_factory=dict)
-
-    def of(self, path: str) -> str:
-        """The override or file that says it, or that says what it is missing from."""
-        said = self._said(path)
-        return said.where if said else str(self._file(path))
-
-    def folders(self, path: str) -> Sequence[Path]:
-        """Where a file named there is looked for: beside the file that names it, then in the current directory."""
-        said = self._said(path)
-        beside = self._file(path).parent
-        return [*said.folders, beside] if said else [beside, Path.cwd()]
-
-    def _said(self, path: str) -> Said | None:
-        above = [said for key, said in self.said.items() if f"{path}.".startswith((f"{key}.", f"{key}["))]
-        below = [said for key, said in self.said.items() if key.startswith(f"{path}.") and path not in self.origins]
-        return next(iter(above + below), None)
-
-    def _file(self, path: str) -> Path:
-        key = path.partition("[")[0]
-        while key and key not in self.origins:
-            key = key.rpartition(".")[0]
-        return self.origins.get(key, self.file)
-
-
-def _validated(model: type[Model], data: dict[str, Any], place: _Place) -> Model:
+def _validated(model: type[Model], data: dict[str, Any], place: Places) -> Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -329,24 +264,7 @@ def _read_once(kept: Kept, model: type[Model], file: Path | None) -> Model | Non
 
 
 def _read_file(model: type[Model], file: Path) -> Model:
-    return _validated(model, documents.read_mapping(file), _Place(file, {}))
-
-
-def keys_of(path: str) -> list[str | int]:
-    """The keys and places that a path such as ``workload.mixture[0].lengths`` goes through."""
-    return [int(key) if key.isdecimal() else key for key in path.replace("[", ".").replace("]", "").split(".")]
-
-
-def _referenced(path: str, kind: str, data: dict[str, Any], place: _Place) -> Path | None:
-    value: Any = data
-    for key in keys_of(path):
-        if isinstance(value, list) and isinstance(key, int):
-            value = value[key]
-        else:
-            value = value.get(key, value.get(str(key))) if isinstance(value, dict) else None
-    if not isinstance(value, str):
-        return None  # missing or of another type: the scenario's own validation says so
-    return catalogue.find(kind, value, place.folders(path), where=place.of(path), path=path)
+    return _validated(model, documents.read_mapping(file), Places(file, {}))
 
 
 def read_device(reference: str) -> Device:

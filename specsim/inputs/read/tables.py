@@ -1,4 +1,4 @@
-"""Strict reading of a CSV whose rows are input models: every problem of every row at once. Knows no table."""
+"""Reads a CSV whose rows are input models, and reports every problem of every row at once. Knows no table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEPARATORS = {";": "semicolons", "\t": "tabs"}
 
 
 class Contradiction(NamedTuple):
-    """What is wrong with a row although each of its cells can be read.
+    """A problem with a row whose cells are each valid.
 
     Attributes:
         column: the cell to correct.
@@ -39,7 +39,7 @@ class Found(NamedTuple, Generic[Row]):
 
     Attributes:
         line: its number, the first line of the file being 1.
-        row: what it holds; cells that cannot be read are no attributes of it.
+        row: its values; it lacks attributes for cells that cannot be read.
         unread: columns whose cells cannot be read, or are missing.
     """
 
@@ -77,8 +77,8 @@ def read_rows(
     Args:
         path: the file; its header names fields of ``model`` in any order.
         model: what a row holds. Empty cells count as not given.
-        rules: what no row may say against itself.
-        between: what rows say against each other, from all of them.
+        rules: contradictions within a row.
+        between: contradictions between rows, found from all of them.
 
     Raises:
         InputError: listing unknown and missing columns, and every problem and every contradiction of every row.
@@ -105,7 +105,7 @@ def read_rows(
 
 
 def _read_row(path: Path, line: Line, model: type[Row], missing: set[str]) -> tuple[Found[Row], list[Problem]]:
-    """A row as far as it can be read, and what cannot be."""
+    """A row's valid cells, and the names of the others."""
     try:
         return Found(line.number, model.model_validate(line.cells), frozenset()), []
     except ValidationError as error:
@@ -117,7 +117,7 @@ def _read_row(path: Path, line: Line, model: type[Row], missing: set[str]) -> tu
 
 
 def _partial(model: type[Row], cells: dict[str, str], unread: frozenset[str]) -> Row:
-    """A row without the columns that cannot be read: asking it for one is an AttributeError."""
+    """A row without the invalid columns: reading one raises AttributeError."""
     row = model.model_construct(**{name: _value(model.model_fields[name], cell) for name, cell in cells.items()})
     for name in unread:
         row.__dict__.pop(name, None)
@@ -130,7 +130,7 @@ def _value(field: FieldInfo, cell: str) -> Any:
 
 
 def _said(rules: Sequence[Rule[Row]], row: Row, unread: frozenset[str]) -> Iterator[Contradiction]:
-    """The contradictions of a row, of those rules that need no cell that cannot be read."""
+    """Contradictions within a row, by the rules that need only its valid cells."""
     for rule in rules:
         try:
             yield from list(rule(row))
@@ -144,7 +144,7 @@ def _contradiction(path: Path, line: int, row: BaseModel, what: Contradiction) -
 
 
 def _cell(row: BaseModel, column: str) -> str:
-    """A cell as the file has it: several values stand apart by blanks."""
+    """A cell as the file has it, several values separated by blanks."""
     value: Any = getattr(row, column, None)
     if isinstance(value, tuple):
         return repr(" ".join(map(str, value))) if value else ""

@@ -1,4 +1,4 @@
-"""Scenarios that are to be compared: files, and variants of them that the command line states.
+"""Scenarios to be compared: files, and variants of them given on the command line.
 
 A variant is ``name: path=value path=value``; a scenario is compared as it stands and in each variant.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from specsim.errors import InputError, Problem
+from specsim.errors import Gathered, InputError, Problem
+from specsim.inputs.read.documents import parse_yaml
+from specsim.inputs.read.overrides import Option
 from specsim.inputs.read.scenario import Inputs, load_scenario
 
 OPTION = "--variant"
@@ -25,33 +27,35 @@ class Variant(NamedTuple):
 
     Attributes:
         name: of the variant.
-        overrides: ``path.to.key=value`` assignments.
+        changes: the values that it gives.
     """
 
     name: str
-    overrides: tuple[str, ...]
+    changes: tuple[Option, ...]
 
 
 def parse_variants(texts: Sequence[str]) -> list[Variant]:
-    """Variants as the command line has them.
+    """Parse variants as the command line gives them.
 
     Raises:
-        InputError: listing every text that is none.
+        InputError: with a problem for each text that is no variant.
     """
     wrong, found = [], []
     for text in texts:
         name, colon, changes = text.partition(":")
-        name, overrides = name.strip(), tuple(_assignments(changes.strip()))
+        name, parts = name.strip(), [part.partition("=") for part in _assignments(changes.strip())]
         if not (colon and NAME.fullmatch(name)):
             remedy = f"begins with a name of letters, digits, '.', '_' or '-', and a colon; write {OPTION} {EXAMPLE}"
             wrong.append(Problem(OPTION, "", repr(text), remedy))
-        elif not all("=" in override for override in overrides):
+        elif not all(equals for _, equals, _ in parts):
             remedy = f"changes nothing; write a path, '=' and a value after the colon: {OPTION} {EXAMPLE}"
             wrong.append(Problem(OPTION, "", repr(text), remedy))
-        paths = Counter(override.partition("=")[0].strip() for override in overrides)
+        paths = Counter(path.strip() for path, _, _ in parts)
         twice = [path for path, number in paths.items() if number > 1]
         wrong += [Problem(OPTION, path, repr(text), "is stated twice; state it once") for path in twice]
-        found.append(Variant(name, overrides))
+        named = f"{OPTION} {name}"
+        changed = (Option(named, path.strip(), value, parse_yaml, shows_path=True) for path, _, value in parts)
+        found.append(Variant(name, tuple(changed)))
     if wrong:
         raise InputError(wrong)
     return found
@@ -71,7 +75,12 @@ def _assignments(text: str) -> Iterator[str]:
 
 
 def load_compared(
-    references: Sequence[str], variants: Sequence[Variant], overrides: Sequence[str], batches: str | None
+    references: Sequence[str],
+    variants: Sequence[Variant],
+    sets: Sequence[str],
+    before: Sequence[Option] = (),
+    after: Sequence[Option] = (),
+    blocks: Sequence[str] = (),
 ) -> list[Inputs]:
     """Every scenario as it stands and in each variant, by names that differ.
 
@@ -80,50 +89,37 @@ def load_compared(
     Args:
         references: catalogue names or paths of scenario files.
         variants: of each of them.
-        overrides: ``path.to.key=value`` assignments that hold in all.
-        batches: of all curves, separated by commas; by default each has its own.
+        sets: ``path.to.key=value`` assignments that hold in all.
+        before, after: options that hold in all; variants can change those before, and not those after.
+        blocks: as of ``load_scenario``.
 
     Raises:
         InputError: listing every problem in all of them, or that there are not two to compare.
     """
-    shared = [*overrides, *([f"curve.batches=[{batches}]"] if batches is not None else [])]
-    found, problems = list[Inputs](), list[Problem]()
+    found, gathered = list[Inputs](), Gathered()
     for reference in references:
         for variant in (None, *variants):
-            try:
-                found.append(_loaded(reference, variant, shared, alone=len(references) == 1))
-            except InputError as error:
-                named = {"curve.batches": "--batches"} if batches is not None else {}
-                problems += [_renamed(problem, variant, named) for problem in error.problems]
-    problems += _of_names(found, variants)
-    if not problems and len(found) < 2:
+            options = [*before, *(variant.changes if variant else ()), *after]
+            inputs = gathered.attempt(load_scenario, reference, sets, options, blocks)
+            if inputs:
+                found.append(_named(inputs, variant, alone=len(references) == 1))
+    gathered.problems.extend(_of_names(found, variants))
+    if not gathered.problems and len(found) < 2:
         remedy = f"is one; name another to compare it with, or add a variant of it: {OPTION} {EXAMPLE}"
-        problems.append(Problem("scenario", "", repr(references[0]), remedy))
-    if problems:
-        raise InputError(dict.fromkeys(problems))
+        gathered.problems.append(Problem("scenario", "", repr(references[0]), remedy))
+    gathered.settle()
     return found
 
 
-def _loaded(reference: str, variant: Variant | None, shared: Sequence[str], *, alone: bool) -> Inputs:
-    inputs = load_scenario(reference, [*shared, *(variant.overrides if variant else ())])
+def _named(inputs: Inputs, variant: Variant | None, *, alone: bool) -> Inputs:
     if variant is None:
         return inputs
     name = variant.name if alone else f"{inputs.scenario.name}-{variant.name}"
     return replace(inputs, scenario=inputs.scenario.model_copy(update={"name": name}))
 
 
-def _renamed(problem: Problem, variant: Variant | None, named: Mapping[str, str]) -> Problem:
-    """The problem under the option that stated the value, where that was no ``--set``."""
-    names = dict(named)
-    if variant:
-        paths = (override.partition("=")[0].strip() for override in variant.overrides)
-        names |= dict.fromkeys(paths, f"{OPTION} {variant.name}")
-    parts = (names.get(part.removeprefix("--set "), part) for part in problem.where.split(", "))
-    return replace(problem, where=", ".join(dict.fromkeys(parts)))
-
-
 def _of_names(found: Iterable[Inputs], variants: Sequence[Variant]) -> Iterator[Problem]:
-    """Names that several have, which would stand for each other in tables and files."""
+    """Problems with names that several have: tables and files could not tell them apart."""
     several, twice = list(found), Counter(variant.name for variant in variants)
     for name, number in twice.items():
         if number > 1:

@@ -11,12 +11,13 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.inputs import cost_sentences
 from specsim.reporting.intervals import percents, plain
 from specsim.reporting.traffic import lengths_words
-from specsim.reporting.wording import from_to, plural
+from specsim.reporting.wording import from_to
 from specsim.studies.compare.alike import Unlike, share_arrivals, share_requests, unlike
 from specsim.studies.compare.frontier import Cell, frontier, rivals_of
 from specsim.studies.compare.ranking import Offer, Ranking, extra_cost
 from specsim.studies.compare.run import Comparison
 from specsim.studies.plan.text import arm_words, floor_sentences, limits_words, wide_sentences
+from specsim.units import plural
 
 MOST_STRETCHES = 4
 """Of the frontier that a sentence names; and so many ties."""

@@ -11,7 +11,7 @@ from specsim.errors import InputError, Problem
 from specsim.inputs.models.policy import OffAbovePolicy, Policy, StaticPolicy
 from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.schedule import SchedulePolicy
-from specsim.inputs.read.numbers import read_list
+from specsim.inputs.read.lists import read_list
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import PARTS
 from specsim.reporting.wording import drafts, policy_words

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import get_args
 
 from specsim.inputs.models.acceptance import StatedAcceptance
 from specsim.inputs.models.schedule import SchedulePolicy
-from specsim.inputs.models.speculation import DraftModel, EagleHead, ModelDrafter, pass_kind
-from specsim.reporting.wording import plural
+from specsim.inputs.models.speculation import DraftModel, EagleHead
 from specsim.simulation.expected import mean_context, tokens_per_round
 from specsim.simulation.replica import Simulation
 from specsim.simulation.step_passes import step_works
+from specsim.units import plural
 
 LARGE_DRAFTER = 0.5  # of a step without speculation that drafting takes: from there on a third of each round and more
 LEAST_SHARE = 0.005  # of the KV pool: less would be printed as none
@@ -45,7 +44,8 @@ def decision_notes(simulation: Simulation, schedule: SchedulePolicy, largest_bat
 
 def _large_drafter(simulation: Simulation, num_draft_tokens: int) -> Iterator[str]:
     """Drafting against a step at batch 1, where it counts most: a small target's step is short there too."""
-    if not isinstance(simulation.inputs.scenario.speculation.drafter, get_args(ModelDrafter)):
+    drafter = simulation.inputs.scenario.speculation.drafter
+    if drafter.facts.looks_up:
         return
     context = mean_context(simulation)
     accepted = round(tokens_per_round(simulation, num_draft_tokens) - 1)
@@ -53,8 +53,7 @@ def _large_drafter(simulation: Simulation, num_draft_tokens: int) -> Iterator[st
     (drafted,) = step_works(simulation, 1, num_draft_tokens, context, accepted=accepted)
     drafting, passes = drafted.price(simulation).draft, len(drafted.drafts)
     if not simulation.inputs.scenario.deployment.ideal:
-        kind = pass_kind(simulation.inputs.scenario.speculation.drafter)
-        drafting += passes * simulation.inputs.engine.draft_pass_time(kind)
+        drafting += passes * simulation.inputs.engine.draft_pass_time(drafter.facts.pass_kind)
     share = drafting / sum(plain.price(simulation))
     if share > LARGE_DRAFTER:
         bound = (1 + num_draft_tokens) / (1 + share)

@@ -17,12 +17,12 @@ from specsim.errors import InputError, Problem
 from specsim.forward import farthest
 from specsim.inputs.models.schedule import SchedulePolicy, ScheduleRow
 from specsim.inputs.read.scenario import Inputs
-from specsim.reporting.wording import plural
 from specsim.simulation.fleet import simulation_of
 from specsim.studies.curve.run import CurveResult, simulate_curve
 from specsim.studies.decide.notes import decision_notes
 from specsim.studies.decide.schedules import Throughputs, draft_length_at, schedule_of
 from specsim.studies.shared.points import Point, PointRuns, Progress, run_all
+from specsim.units import plural
 
 Floats = NDArray[np.float64]
 CURVE_SHARE = 0.85  # of the work; the rest simulates the schedule

@@ -42,8 +42,8 @@ def map_speedups(
     specsim map my.yaml --contexts 512,2048,8192 --batches 1,8,64,256 --num-draft-tokens 1,3,5
     """
     from specsim.errors import PartialResultError
-    from specsim.inputs.read.map_options import OPTIONS, named_by_option, with_map
-    from specsim.inputs.read.numbers import read_counts
+    from specsim.inputs.read.lists import counts
+    from specsim.inputs.read.overrides import Option, named_by_option
     from specsim.inputs.read.scenario import load_scenario
     from specsim.reporting.console import console, simulation_bar, warn
     from specsim.reporting.extrapolation import extrapolation_sentence
@@ -54,12 +54,15 @@ def map_speedups(
     from specsim.studies.map.tables import map_tables
     from specsim.studies.map.text import map_sentences, missing
 
-    texts = {"contexts": contexts, "batches": batches, "num_draft_tokens": num_draft_tokens}
-    stated = read_counts({OPTIONS[field]: text for field, text in texts.items()})
-    inputs = with_map(load_scenario(scenario, overrides or ()), {field: stated[OPTIONS[field]] for field in texts})
+    options = [
+        Option("--contexts", "map.contexts", contexts, counts),
+        Option("--batches", "map.batches", batches, counts),
+        Option("--num-draft-tokens", "map.num_draft_tokens", num_draft_tokens, counts),
+    ]
+    inputs = load_scenario(scenario, overrides or (), options, blocks=["map"])
     folder = out or Path("out") / f"{inputs.scenario.name}-map"
     refuse_existing(folder, force=force, read=inputs.files.values())
-    with named_by_option(texts), simulation_bar(inputs.scenario.name) as progress:
+    with named_by_option(options), simulation_bar(inputs.scenario.name) as progress:
         result = simulate_map(inputs, jobs=jobs, progress=progress)
     answer, *others = sentences = [*map_sentences(inputs, result), *cost_sentences(inputs)]
     write_folder(folder, map_files(inputs, result, sentences), force=force)

@@ -17,7 +17,6 @@ from specsim.reporting.folders import Writer, json_writer, text_writer
 from specsim.reporting.inputs import cost_sentences, provenance_json, resolved_scenario
 from specsim.reporting.publish import Answer
 from specsim.reporting.style import no_math
-from specsim.reporting.wording import plural
 from specsim.studies.optimize.figure import OptimizePoint, optimize_figure
 from specsim.studies.optimize.optimum import Finalist, Optimum
 from specsim.studies.optimize.space import Settings
@@ -31,6 +30,7 @@ from specsim.studies.optimize.tables import (
 )
 from specsim.studies.optimize.text import cost_words, optimize_sentences, short_words, vllm_text
 from specsim.studies.plan.text import limits_words
+from specsim.units import plural
 
 ENGINE_FILE = "engine.yaml"
 

@@ -56,21 +56,27 @@ def optimize(
 
     specsim optimize my.yaml --slo 'ttft:200 tpot:20' --tensor-parallel 1,2 --max-num-seqs 128,512 --trials 60
     """
-    from specsim.inputs.read.optimize_options import with_search
+    from specsim.inputs.read.lists import counts, words
+    from specsim.inputs.read.overrides import Option
     from specsim.inputs.read.scenario import load_scenario
+    from specsim.inputs.read.slo import parse_slo, refuse_without_limits
     from specsim.reporting.publish import publish
     from specsim.studies.decide.text import refuse_checkpoint
     from specsim.studies.optimize.answer import optimize_answer
     from specsim.studies.optimize.run import simulate_optimum
 
-    lists = {
-        "tensor_parallel": tensor_parallel,
-        "max_num_seqs": max_num_seqs,
-        "token_budget": token_budget,
-        "num_draft_tokens": num_draft_tokens,
-    }
-    loaded = load_scenario(scenario, overrides or ())
-    inputs = with_search(loaded, slo=slo, price=price, policies=policies, trials=trials, lists=lists)
+    options = [
+        Option("--slo", "plan.slo", slo or None, parse_slo),
+        Option("--price", "plan.price_per_gpu_hour", price),
+        Option("--tensor-parallel", "optimize.tensor_parallel", tensor_parallel, counts),
+        Option("--max-num-seqs", "optimize.max_num_seqs", max_num_seqs, counts),
+        Option("--token-budget", "optimize.token_budget", token_budget, counts),
+        Option("--num-draft-tokens", "optimize.num_draft_tokens", num_draft_tokens, counts),
+        Option("--policies", "optimize.policies", policies, words),
+        Option("--trials", "optimize.trials", trials),
+    ]
+    inputs = load_scenario(scenario, overrides or (), options, blocks=["plan", "optimize"])
+    refuse_without_limits(inputs)
     if checkpoint is not None:
         refuse_checkpoint(inputs, checkpoint)
     publish(

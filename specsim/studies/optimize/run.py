@@ -14,7 +14,6 @@ from specsim.errors import InfeasibleError, InputError, Problem
 from specsim.inputs.models.optimize import WITHOUT_LENGTH, Optimize
 from specsim.inputs.models.plan import Plan, limits_of
 from specsim.inputs.read.scenario import Inputs
-from specsim.reporting.wording import plural
 from specsim.simulation.fleet import simulation_of
 from specsim.studies.decide.run import without_schedules
 from specsim.studies.optimize.finalists import Measured, candidates, measure
@@ -27,6 +26,7 @@ from specsim.studies.plan.arms import Arm
 from specsim.studies.plan.capacity import STEPS_PER_WIDTH
 from specsim.studies.plan.run import missed_limits
 from specsim.studies.shared.points import Progress
+from specsim.units import plural
 
 SEARCH_SHARE = 0.6  # of the work; the rest measures the finalists
 

@@ -12,11 +12,11 @@ from specsim.inputs.models.schedule import SchedulePolicy, ScheduleRow
 from specsim.inputs.read.scenario import Inputs
 from specsim.interop.engines_config import checkpoint_of, vllm_setting
 from specsim.reporting.intervals import over_one, percents, plain
-from specsim.reporting.wording import plural
 from specsim.studies.decide.text import ranges_words
 from specsim.studies.optimize.optimum import Finalist, Optimum, described
 from specsim.studies.plan.arms import Arm
 from specsim.studies.plan.text import binding_words, bound_sentences, drafting, limits_words
+from specsim.units import plural
 
 NAMES = {"tensor_parallel": "TP", "max_num_seqs": "max_num_seqs", "token_budget": "token budget"}
 MOST_REASONS = 4  # why combinations can never run; all are in the table of trials

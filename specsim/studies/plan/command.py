@@ -41,20 +41,23 @@ def plan(
 
     specsim plan my.yaml --policies static,goodput --num-draft-tokens 1,2,3,5
     """
-    from specsim.inputs.read.plan_options import with_texts
+    from specsim.inputs.read.lists import counts, words
+    from specsim.inputs.read.overrides import Option
     from specsim.inputs.read.scenario import load_scenario
+    from specsim.inputs.read.slo import parse_slo, refuse_without_limits
     from specsim.reporting.publish import publish
     from specsim.studies.plan.answer import plan_answer
     from specsim.studies.plan.run import simulate_plan
 
-    inputs = with_texts(
-        load_scenario(scenario, overrides or ()),
-        slo=slo,
-        rate=rate,
-        price=price,
-        policies=policies,
-        num_draft_tokens=num_draft_tokens,
-    )
+    options = [
+        Option("--slo", "plan.slo", slo or None, parse_slo),
+        Option("--rate", "plan.rate", rate),
+        Option("--price", "plan.price_per_gpu_hour", price),
+        Option("--policies", "plan.policies", policies, words),
+        Option("--num-draft-tokens", "plan.num_draft_tokens", num_draft_tokens, counts),
+    ]
+    inputs = load_scenario(scenario, overrides or (), options, blocks=["plan"])
+    refuse_without_limits(inputs)
     publish(
         lambda progress: plan_answer(inputs, simulate_plan(inputs, jobs=jobs, progress=progress)),
         title=inputs.scenario.name,

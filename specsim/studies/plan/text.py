@@ -9,10 +9,11 @@ from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.workload import ClosedLoop, RateProfile, Replay
 from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.intervals import plain
-from specsim.reporting.wording import plural, policy_words
+from specsim.reporting.wording import policy_words
 from specsim.studies.plan.arms import Arm, with_arm
 from specsim.studies.plan.capacity import STEPS_PER_WIDTH, Capacity
 from specsim.studies.plan.run import ArmResult, PlanResult, Serving
+from specsim.units import plural
 
 
 def plan_sentences(inputs: Inputs, result: PlanResult) -> list[str]:

@@ -10,13 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from specsim.inputs.models.acceptance import (
-    Acceptance,
-    ConstantAcceptance,
-    MeanLengthAcceptance,
-    ProfileAcceptance,
-    StatedAcceptance,
-)
+from specsim.inputs.models.acceptance import Acceptance, StatedAcceptance
 from specsim.inputs.models.engine import Engine
 from specsim.inputs.models.speculation import NgramLookup, Speculation
 from specsim.inputs.models.workload import RequestClass, Workload
@@ -53,31 +47,10 @@ def changed(inputs: Inputs, changeable: Changeable, factor: float) -> Inputs:
     return replace(whole, groups=tuple(changeable.change(group, factor) for group in inputs.groups))
 
 
-def scaled_acceptance(acceptance: StatedAcceptance, factor: float) -> StatedAcceptance:
-    """Each conditional acceptance multiplied, up to 1."""
-    match acceptance:
-        case ConstantAcceptance(overlap=overlap):
-            return acceptance.model_copy(update={"overlap": min(1.0, factor * overlap)})
-        case MeanLengthAcceptance():
-            measured = acceptance.conditional(acceptance.num_draft_tokens)
-            shared = acceptance.model_dump(include=set(ProfileAcceptance.model_fields) - {"kind"})
-            profile = ProfileAcceptance(kind="profile", basis="conditional", values=tuple(measured), **shared)
-            return scaled_acceptance(profile, factor)
-        case ProfileAcceptance():
-            lengths = acceptance.by_num_draft_tokens
-            longest = {"values": _scaled(acceptance, len(acceptance.values), factor)}
-            by_length = lengths and {k: _scaled(acceptance, k, factor) for k in lengths}
-            return acceptance.model_copy(update={"basis": "conditional", "by_num_draft_tokens": by_length} | longest)
-
-
-def _scaled(profile: ProfileAcceptance, num_draft_tokens: int, factor: float) -> tuple[float, ...]:
-    return tuple(float(min(1.0, factor * value)) for value in profile.conditional(num_draft_tokens))
-
-
 def _change_acceptance(inputs: Inputs, factor: float) -> Inputs:
     scenario, workload = inputs.scenario, inputs.scenario.workload
     domains = {
-        number: scaled_acceptance(acceptance, factor)
+        number: acceptance.scaled(factor)
         for number, acceptance in workload.domains.items()
         if isinstance(acceptance, StatedAcceptance)
     }
@@ -92,7 +65,7 @@ def _change_acceptance(inputs: Inputs, factor: float) -> Inputs:
 def _with_acceptance(part: Part, factor: float) -> Part:
     if not isinstance(part.acceptance, StatedAcceptance):
         return part
-    return part.model_copy(update={"acceptance": scaled_acceptance(part.acceptance, factor)})
+    return part.model_copy(update={"acceptance": part.acceptance.scaled(factor)})
 
 
 def _acceptance_is_fixed(inputs: Inputs) -> str:

@@ -10,7 +10,9 @@ from typing import Any
 from specsim.errors import InputError, Problem
 from specsim.inputs.read import catalogue, layers
 from specsim.inputs.read.grid import GridFile, described
-from specsim.inputs.read.scenario import Inputs, Kept, Said, load_extended
+from specsim.inputs.read.overrides import apply, assignment
+from specsim.inputs.read.references import Said
+from specsim.inputs.read.scenario import Inputs, Kept, load_extended
 from specsim.studies.sweep.cells import task_of
 
 MOST_VALUES = 3
@@ -56,12 +58,13 @@ class Cells:
         """Likewise."""
         for item in overrides:
             try:
-                key = layers.override(self.base.data, item)
+                option = assignment(item)
+                apply(option, self.base.data)
             except InputError as error:
                 yield from error.problems
                 continue
-            yield from _swept(key, self.grid)
-            self.said[key] = Said(f"--set {key}", (Path.cwd(),))
+            yield from _swept(option.path, self.grid)
+            self.said[option.path] = Said(option.name, (Path.cwd(),))
 
     def inputs(self, values: Mapping[str, Any]) -> Inputs:
         """Of a cell.

@@ -17,7 +17,7 @@ from specsim.analysis.closed_form import (
 )
 from specsim.errors import InputError, Problem
 from specsim.inputs.models.hardware import Device
-from specsim.inputs.read.numbers import read_list
+from specsim.inputs.read.lists import read_list
 from specsim.reporting.wording import draft_tokens
 
 LARGEST_GAMMA = 64  # searched for the best one

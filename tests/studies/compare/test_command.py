@@ -130,7 +130,7 @@ def test_a_fleet_counts_all_its_devices(asked):
         ((*BOTH, "--price", "h100-sxm5=2"), ["no scenario compared has that device; they have h100-sxm, h200"]),
         ((*BOTH, "--price", "h100-sxm=2"), ["others have a price, and h200 (h200) has none; add --price h200=2.5"]),
         ((*BOTH, "--rate", "400"), ["--rate", "a quantity needs a unit"]),
-        ((*BOTH, "--num-draft-tokens", "0"), ["--num-draft-tokens", "greater than or equal to 1"]),
+        ((*BOTH, "--num-draft-tokens", "0"), ["--num-draft-tokens is '0'", "whole number above 0"]),
         ((*BOTH, "--set", "slo={}", "--rate", "4 requests/s"), ["--rate: says something only within latency limits"]),
         ((*BOTH, "--set", "slo={}", "--price", "3"), ["--price: says something only within latency limits"]),
         (

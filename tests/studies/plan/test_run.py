@@ -9,7 +9,7 @@ import pytest
 from specsim.errors import InfeasibleError
 from specsim.inputs.models.base import MOST_IN_FLIGHT
 from specsim.inputs.models.plan import Limit, Plan, limits_of
-from specsim.inputs.read.plan_options import with_options
+from specsim.inputs.read.overrides import Option
 from specsim.inputs.read.scenario import load_scenario
 from specsim.simulation.replica import Simulation
 from specsim.studies.plan.arms import Arm, arms_of
@@ -26,8 +26,8 @@ QUICK = ", width: 0.2, seeds: 3, min_requests: 300"
 OWN = Arm(load_scenario(DEMO).scenario.speculation.policy)
 
 
-def planned(*overrides, slo=TTFT, settings=""):
-    return load_scenario(DEMO, [SHORT, f"plan={{num_draft_tokens: [2], slo: {slo}{settings}}}", *overrides])
+def planned(*overrides, slo=TTFT, settings="", options=()):
+    return load_scenario(DEMO, [SHORT, f"plan={{num_draft_tokens: [2], slo: {slo}{settings}}}", *overrides], options)
 
 
 def trials_of(inputs, arm):
@@ -354,7 +354,8 @@ def test_every_setting_changes_an_answer(tmp_path, field):
     base = {"slo": {"ttft": {"p99": "100 ms"}}, "width": 0.2, "seeds": 3, "min_requests": 300}
 
     def answers(settings):
-        inputs = with_options(planned(settings=QUICK), settings)
+        options = [Option(f"--{name}", f"plan.{name}", value) for name, value in settings.items()]
+        inputs = planned(settings=QUICK, options=options)
         plan = inputs.scenario.plan
         found = capacity(trials_of(inputs, Arm(None)), plan)
         demand = demand_of(Simulation(trace), plan)

@@ -7,7 +7,7 @@ from specsim.forward import Pass
 from specsim.inputs.models.acceptance import ConstantAcceptance, MeanLengthAcceptance, ProfileAcceptance
 from specsim.inputs.read.scenario import load_scenario
 from specsim.simulation.fleet import simulation_of
-from specsim.studies.sensitivity.changes import CHANGEABLE, changed, scaled_acceptance
+from specsim.studies.sensitivity.changes import CHANGEABLE, changed
 
 DEMO = "llama3.1-8b-h100-eagle3"
 BY_NAME = {part.name: part for part in CHANGEABLE}
@@ -115,7 +115,7 @@ def test_communication_is_that_of_devices():
 )
 def test_each_conditional_acceptance_is_multiplied(acceptance, factor):
     for k in (1, 2, 3, 5):
-        scaled = scaled_acceptance(acceptance, factor).conditional(k)
+        scaled = acceptance.scaled(factor).conditional(k)
         assert scaled == pytest.approx(np.minimum(1, factor * acceptance.conditional(k)), rel=1e-12)
 
 

@@ -49,7 +49,6 @@ def calibrate(
     from specsim.forward import farthest
     from specsim.inputs.measured.serving_tables import read_measurements
     from specsim.inputs.measured.steps import read_steps
-    from specsim.inputs.models.speculation import pass_kind
     from specsim.inputs.read import catalogue
     from specsim.inputs.read.scenario import read_engine
     from specsim.reporting.console import console, progress_bar, simulation_bar
@@ -80,7 +79,7 @@ def calibrate(
     points = [seen.observation for seen in found]
     tables = [*step_files, *files]
     inputs = one_profile([seen.inputs for seen in found], ", ".join(file.name for file in tables))
-    kinds = {pass_kind(seen.inputs.scenario.speculation.drafter) for seen in found if seen.speculating} - {None}
+    kinds = {seen.inputs.scenario.speculation.drafter.facts.pass_kind for seen in found if seen.speculating} - {None}
     # a row's own limits say how it was run, and are no part of the profile
     engine = read_engine(str(inputs.files["engine"]))
     refuse_other_units(engine, points, ", ".join(file.name for file in tables))

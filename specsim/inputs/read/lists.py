@@ -1,8 +1,8 @@
-"""Lists of numbers given on the command line, separated by commas."""
+"""Lists that the command line gives, separated by commas."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeVar
 
 from specsim.errors import InputError, Problem
@@ -41,21 +41,19 @@ def read_list(
     return found
 
 
-def read_counts(texts: Mapping[str, str | None]) -> dict[str, list[int] | None]:
-    """Whole numbers of several options.
-
-    Args:
-        texts: option → what was given; None where it was not.
+def counts(text: str, option: str) -> list[int]:
+    """Whole numbers above 0.
 
     Raises:
-        InputError: listing every entry of any that is no whole number above 0.
+        InputError: with a problem for each entry that is none.
     """
     problems: list[Problem] = []
-    remedy = "must be a whole number above 0"
-    found = {
-        option: None if text is None else read_list(text, int, lambda value: value > 0, option, remedy, problems)
-        for option, text in texts.items()
-    }
+    found = read_list(text, int, lambda value: value > 0, option, "must be a whole number above 0", problems)
     if problems:
         raise InputError(problems)
     return found
+
+
+def words(text: str, option: str) -> list[str]:
+    """Words, such as kinds of policies."""
+    return [word.strip() for word in text.split(",")]
