@@ -104,12 +104,18 @@ class Sources:
         seed, domain = self._scenario.seed, self.domains[number]
         rng = stream(seed, "distributions", number) if number else self._distributions()
         speculation, greedy = self._scenario.speculation, domain.temperature == 0
-        if isinstance(domain.acceptance, StatedAcceptance):
-            return chain_source(speculation, domain.acceptance, num_draft_tokens, rng, greedy=greedy)
-        found, stated = self.recordings[number], (other.acceptance for other in self.domains)
-        vocabulary = next((part.vocabulary for part in stated if isinstance(part, StatedAcceptance)), 2)
-        sampled = speculation.sampled
-        return ReplayedAcceptance(found.starts, found.emitted, num_draft_tokens, vocabulary, rng, sampled=sampled)
+        match domain.acceptance:
+            case ReplayAcceptance():
+                found, stated = self.recordings[number], (other.acceptance for other in self.domains)
+                vocabulary = next((part.vocabulary for part in stated if isinstance(part, StatedAcceptance)), 2)
+                sampled = speculation.sampled
+                return ReplayedAcceptance(
+                    found.starts, found.emitted, num_draft_tokens, vocabulary, rng, sampled=sampled
+                )
+            case NgramModels():
+                raise ValueError(f"language models draft for domain {number}; see text_models")
+            case _:
+                return chain_source(speculation, domain.acceptance, num_draft_tokens, rng, greedy=greedy)
 
     def _distributions(self) -> np.random.Generator:
         return stream(self._scenario.seed, "distributions")

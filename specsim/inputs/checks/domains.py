@@ -30,7 +30,7 @@ class Domain(NamedTuple):
 
 
 def domains(scenario: Scenario) -> list[Domain]:
-    """Domains of a scenario, in order: requests without one of their own, classes with one, those of the trace."""
+    """The domains of a scenario, in order: requests without one of their own, classes with one, those of the trace."""
     speculation, workload = scenario.speculation, scenario.workload
     first = Domain("speculation.acceptance", speculation.acceptance, speculation.temperature)
     classes = (

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from specsim.analysis.intervals import Interval, paired_speedup_interval
 from specsim.inputs.models.acceptance import geometric_acceptance
-from specsim.inputs.models.speculation import NgramLookup, Speculation
+from specsim.inputs.models.speculation import Speculation
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def required(acceptance_lengths: Floats, speedups: Floats, num_draft_tokens: int
         num_draft_tokens: per verify.
         speculation: what drafts and judges.
     """
-    if isinstance(speculation.drafter, NgramLookup):
+    if speculation.drafter.facts.looks_up:
         return UNKNOWN
     tokens = paired_speedup_interval(acceptance_lengths, speedups)
     if speculation.rule not in ("token", "greedy"):

@@ -9,7 +9,6 @@ from typing import Any
 from rich.table import Table
 
 from specsim.inputs.models.scenario import Scenario
-from specsim.inputs.models.speculation import NgramLookup
 from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.wording import drafts
 from specsim.studies.map.run import MapResult
@@ -19,7 +18,7 @@ from specsim.studies.map.text import cells_of, typical_context
 def map_tables(inputs: Inputs, result: MapResult) -> tuple[Table, ...]:
     """Speedups, tokens per verify that speculation takes to pay, and these beside what there is at one context."""
     scenario = inputs.scenario
-    if isinstance(scenario.speculation.drafter, NgramLookup):  # whose tokens per verify do not say whether they pay
+    if scenario.speculation.drafter.facts.looks_up:  # whose tokens per verify do not say whether they pay
         return (speedup_table(scenario, result),)
     return speedup_table(scenario, result), needed_table(scenario, result), overlap_table(inputs, result)
 
