@@ -250,6 +250,6 @@ def test_requests_that_differ_are_compared_by_their_tokens(comparison):
     cheap, dear, *_ = ranking(comparison).offers
     _, other = inputs_of("lengths: workload.lengths={kind: fixed, prompt_tokens: 9, output_tokens: 16}")
     dear = replace(dear, subject=replace(dear.subject, inputs=other))
-    longer = replace(dear, result=replace(dear.result, tokens_per_request=2 * dear.result.tokens_per_request))
+    longer = replace(dear, result=dear.result._replace(tokens_per_request=2 * dear.result.tokens_per_request))
     once, twice = extra_cost(dear, cheap), extra_cost(longer, cheap)
     assert (twice.estimate, twice.low, twice.high) == pytest.approx((once.estimate / 2, once.low / 2, once.high / 2))
