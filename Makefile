@@ -28,7 +28,7 @@ test-quick: .venv/installed  ## the tests without the slow ones
 
 test-backends: .venv/installed  ## sweeps on a local Ray and a local Dask cluster (installs both, 300 MB)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ray,dask]'
-	$(BIN)/python -m pytest -q tests/cli/test_sweep.py -k cluster
+	$(BIN)/python -m pytest -q tests/studies/sweep/test_command.py -k cluster
 
 gallery: .venv/installed  ## redraw the figures in plots/ with the tables behind them
 	for name in $(GALLERY); do $(BIN)/specsim curve $$name --out plots/$$name --force || exit; done
