@@ -14,14 +14,19 @@ from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.schedule import SchedulePolicy
 
 
+def plural(number: int, noun: str, plural: str = "") -> str:
+    """``1 batch``, ``2,000 cells``: a number with its noun, which takes an s unless its plural is given."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def draft_tokens(number: int) -> str:
     """``1 draft token``, ``3 draft tokens``."""
-    return f"{number} draft token{'s' if number > 1 else ''}"
+    return plural(number, "draft token")
 
 
 def levels(number: int) -> str:
     """``1 level``, ``3 levels``."""
-    return f"{number} level{'s' if number > 1 else ''}"
+    return plural(number, "level")
 
 
 def drafts(scenario: Scenario, number: int) -> str:
@@ -29,8 +34,7 @@ def drafts(scenario: Scenario, number: int) -> str:
     tree = scenario.speculation.tree
     if tree is None:
         return draft_tokens(number)
-    nodes = tree.num_nodes(number)
-    return f"{levels(number)} ({nodes} node{'s' if nodes > 1 else ''})"
+    return f"{levels(number)} ({plural(tree.num_nodes(number), 'node')})"
 
 
 def from_to(low: object, high: object) -> str:
