@@ -15,7 +15,6 @@ from specsim.studies.map.required import required
 from specsim.studies.map.run import MapResult
 from specsim.studies.map.text import headline, map_sentences, map_tables
 
-
 BATCHES = (1, 32, 512)
 TOKENS = 2.5
 NOISE = np.array([0.99, 1.0, 1.01])
