@@ -34,7 +34,8 @@ def test_every_scenario_by_its_own_policy(command, name, tmp_path):
 def test_what_is_written(command, tmp_path):
     arguments = ("cost", DEMO, "--batch", "4", "--num-draft-tokens", "0", "--out", tmp_path)
     assert command(*arguments).code == 0
-    due = {"answer.txt", "cost.csv", "cost.png", "cost.svg", "memory.csv", "provenance.json", "scenario.yaml"}
+    due = {*("answer.txt", "cost.csv", "cost.png", "cost.svg", "memory.csv")}
+    due |= {*("manifest.json", "provenance.json", "scenario.yaml")}
     assert {file.name for file in tmp_path.iterdir()} == due
     assert len(pd.read_csv(tmp_path / "memory.csv")) == 1
     code, out, err = command(*arguments)
