@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-
-from rich.table import Table
+from typing import NamedTuple
 
 from specsim.analysis.closed_form import (
     best_gamma,
@@ -18,6 +17,7 @@ from specsim.analysis.closed_form import (
 from specsim.errors import InputError, Problem
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.read.numbers import read_list
+from specsim.reporting.columns import Table, shown
 from specsim.reporting.wording import draft_tokens
 
 LARGEST_GAMMA = 64  # searched for the best one
@@ -62,12 +62,21 @@ def theory_answer(alphas: Sequence[float], gammas: Sequence[int], draft_cost: fl
     )
 
 
-def theory_table(alphas: Sequence[float], gammas: Sequence[int], draft_cost: float, device: Device) -> Table:
+class Yield(NamedTuple):
+    """What a draft length yields on paper at an acceptance: the columns of the table, in their order."""
+
+    alpha: float
+    gamma: int
+    tokens: float
+    speedup: float
+    free: int
+    pays: float | None
+    best: int
+
+
+def theory_table(alphas: Sequence[float], gammas: Sequence[int], draft_cost: float, device: Device) -> Table[Yield]:
     """One row per acceptance and draft length."""
-    headers = ("acceptance α", "draft tokens γ", "tokens per verify", "speedup", "free up to batch", "pays up to batch")
-    table = Table(*headers, "best γ", caption="constant α, decode only, weight traffic only, hard maximum, full peaks")
-    for column in table.columns:
-        column.justify = "right"
+    rows = []
     for alpha in alphas:
         best = best_gamma(alpha, draft_cost, LARGEST_GAMMA)
         for gamma in gammas:
@@ -75,10 +84,22 @@ def theory_table(alphas: Sequence[float], gammas: Sequence[int], draft_cost: flo
             gain = float(speedup(tokens, gamma, draft_cost))
             free = free_verify_batch(_ridge(device), gamma)
             pays = break_even_batch(_ridge(device), alpha, gamma, draft_cost)
-            cells = (f"{alpha:g}", str(gamma), f"{tokens:.2f}", f"{gain:.2f}", str(free), _batch(pays), str(best))
-            table.add_row(*cells, style="bold" if gamma == best else None)
-        table.add_section()
-    return table
+            rows.append(Yield(alpha, gamma, tokens, gain, free, pays, best))
+    return Table(
+        rows=rows,
+        columns=[
+            shown("acceptance α", lambda row: f"{row.alpha:g}"),
+            shown("draft tokens γ", lambda row: str(row.gamma)),
+            shown("tokens per verify", lambda row: f"{row.tokens:.2f}"),
+            shown("speedup", lambda row: f"{row.speedup:.2f}"),
+            shown("free up to batch", lambda row: str(row.free)),
+            shown("pays up to batch", lambda row: _batch(row.pays)),
+            shown("best γ", lambda row: str(row.best)),
+        ],
+        bold=lambda row: row.gamma == row.best,
+        sections=range(len(gammas), len(rows), len(gammas)),
+        caption="constant α, decode only, weight traffic only, hard maximum, full peaks",
+    )
 
 
 def _batch(batch: float | None) -> str:
