@@ -9,10 +9,12 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from specsim.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Writer = Callable[[Path], None]
 
