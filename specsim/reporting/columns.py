@@ -134,6 +134,13 @@ class Table(Generic[Row]):
             )
         return table
 
+    def markdown(self, heads: Sequence[str] = ()) -> str:
+        """What the terminal shows, for a page; with other heads than the terminal's where they are given."""
+        columns = [column for column in self.columns if column.cell]
+        lines = [heads or [column.head for column in columns], ["---"] * len(columns)]
+        lines += [[str(column.cell(row)).replace("|", "/") for column in columns if column.cell] for row in self.rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
 
 @dataclass(frozen=True)
 class FrameTable:

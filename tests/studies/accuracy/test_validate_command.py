@@ -50,7 +50,10 @@ def test_its_files(command, tables):
     code, printed, _ = command("validate", *options, "--jobs", "1", "--out", out)
     assert code == 0
     written = {file.name for file in out.iterdir()}
-    assert written == {"accuracy.md", "accuracy.csv", "accuracy.png", "accuracy_steps.csv"}
+    assert written == {
+        *("accuracy.md", "accuracy.csv", "accuracy.png", "accuracy.svg", "accuracy_steps.csv"),
+        *("answer.txt", "manifest.json"),
+    }
     page = (out / "accuracy.md").read_text()
     assert f"on {date.today().isoformat()}, specsim {specsim.__version__}, from mine, trace." in page
     assert f"- {printed.splitlines()[0]}" in page
@@ -73,7 +76,8 @@ def test_steps_alone_simulate_nothing(command, tables, monkeypatch):
     code, out, err = command("validate", "--steps", tables / "trace.csv", "--scenario", DEMO, "--out", tables / "new")
     assert (code, err) == (0, "")
     assert out.startswith("Steps of trace: median error ")
-    assert {file.name for file in (tables / "new").iterdir()} == {"accuracy.md", "accuracy_steps.csv"}
+    due = {"accuracy.md", "accuracy_steps.csv", "answer.txt", "manifest.json"}
+    assert {file.name for file in (tables / "new").iterdir()} == due
 
 
 def test_a_shipped_table_of_steps_by_name(command):

@@ -49,7 +49,6 @@ def calibrate(
     from specsim.inputs.models.speculation import pass_kind
     from specsim.inputs.read import catalogue
     from specsim.inputs.read.scenario import read_engine
-    from specsim.reporting.folders import refuse_file
     from specsim.reporting.publish import Answer, Progress, publish
     from specsim.studies.accuracy.calibrate.answer import calibration_answer
     from specsim.studies.accuracy.calibrate.observations import serving_observations, step_observations
@@ -59,8 +58,6 @@ def calibrate(
 
     if not (measurements or steps):
         raise InputError([Problem("calibrate", "", "no table", "name a table of measurements, or --steps TABLE")])
-    if out:
-        refuse_file(out, force=force)
     here = [Path.cwd()]
     step_files = [catalogue.find("steps", table, here, where="--steps", path="") for table in steps or ()]
     files = [catalogue.find("measurements", table, here, where="MEASUREMENTS", path="") for table in measurements or ()]
