@@ -10,6 +10,7 @@ from specsim.analysis.intervals import Interval
 from specsim.analysis.run_metrics import THROUGHPUT, Metric
 from specsim.reporting.columns import Table, shown
 from specsim.reporting.intervals import with_interval
+from specsim.reporting.wording import plural
 from specsim.studies.simulate.text import rate_is_met
 from specsim.studies.sweep.cells import TPOT_P50, CellResult
 from specsim.studies.sweep.run import Cell, Sweep
@@ -105,7 +106,7 @@ def _keeping_up(sweep: Sweep) -> Iterator[str]:
 
 
 def _cells(number: int) -> str:
-    return f"{number:,} cell{'s' if number != 1 else ''}"
+    return plural(number, "cell")
 
 
 def _times(speedup: Interval) -> str:

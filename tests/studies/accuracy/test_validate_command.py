@@ -1,5 +1,6 @@
 """``specsim validate`` on small tables: the answer first, and its files."""
 
+import json
 import re
 from datetime import date
 
@@ -66,6 +67,10 @@ def test_its_files(command, tables):
     steps = pd.read_csv(out / "accuracy_steps.csv")
     assert steps["error"].tolist() == pytest.approx((steps["predicted_ms"] / steps["measured_ms"] - 1).tolist())
     assert (out / "accuracy.png").read_bytes().startswith(b"\x89PNG")
+    described = json.loads((out / "manifest.json").read_text())["columns"]
+    assert [column["name"] for column in described["accuracy.csv"]] == points.columns.tolist()
+    assert [column["name"] for column in described["accuracy_steps.csv"]] == steps.columns.tolist()
+    assert all(column["description"] for columns in described.values() for column in columns)
 
 
 def test_steps_alone_simulate_nothing(command, tables, monkeypatch):

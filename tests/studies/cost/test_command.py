@@ -1,5 +1,7 @@
 """One step on the command line: the answer first, a folder only where asked for, and what it refuses."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -38,6 +40,10 @@ def test_what_is_written(command, tmp_path):
     due |= {*("manifest.json", "provenance.json", "scenario.yaml")}
     assert {file.name for file in tmp_path.iterdir()} == due
     assert len(pd.read_csv(tmp_path / "memory.csv")) == 1
+    described = json.loads((tmp_path / "manifest.json").read_text())["columns"]
+    for name, columns in described.items():
+        assert [column["name"] for column in columns] == pd.read_csv(tmp_path / name).columns.tolist()
+        assert all(column["description"] for column in columns)
     code, out, err = command(*arguments)
     assert (code, out) == (2, "")
     assert "--force" in err
