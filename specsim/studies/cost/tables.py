@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from specsim.costs.memory import GIB
@@ -14,8 +14,8 @@ from specsim.studies.cost.run import RESOURCES, CostReport, MemoryReport, StepRe
 from specsim.studies.cost.text import WAITS_FOR, in_ms, percent
 
 HEADERS = {"communication": "links", "kv": "KV"}
-Line = tuple[str, list[str]]
-"""Of the terminal's table of memory: its name, and its value in each arm."""
+Line = tuple[str, Callable[[MemoryReport], str]]
+"""Of the terminal's table of memory: its name, and its value in an arm."""
 
 
 def cost_tables(scenario: Scenario, report: CostReport) -> list[AnyTable]:
@@ -110,12 +110,7 @@ def memory_table(report: CostReport) -> Table[MemoryReport]:
             Column("kv_tokens", lambda arm: arm.plan.kv_tokens, "tokens", "that the KV pool holds"),
             Column("request_tokens", lambda arm: report.request_tokens, "tokens", "prompt and output, mean request"),
             Column("requests", lambda arm: arm.requests, "requests", "mean requests that the KV pool holds at once"),
-            Column(
-                "recurrent_states_bytes",
-                lambda arm: arm.states * arm.state_bytes,
-                "B",
-                "recurrent states that a request keeps",
-            ),
+            Column("recurrent_states_bytes", lambda arm: arm.states * arm.state_bytes, "B", "that a request keeps"),
         ],
         file="memory.csv",
     )
@@ -123,29 +118,23 @@ def memory_table(report: CostReport) -> Table[MemoryReport]:
 
 def memory_lines(scenario: Scenario, report: CostReport) -> Table[Line]:
     """One device's memory, a column without a drafter and one with it."""
-    arms = [
-        f"with {drafts(scenario, arm.num_draft_tokens)}" if arm.num_draft_tokens else "without" for arm in report.memory
-    ]
-    return Table(
-        rows=list(memory_rows(report.memory)),
-        columns=[
-            shown("memory of a device", lambda line: line[0], left=True),
-            *(shown(name, partial(_of_arm, i)) for i, name in enumerate(arms)),
-        ],
-    )
+    columns = [shown("memory of a device", lambda line: line[0], left=True)]
+    for arm in report.memory:
+        name = f"with {drafts(scenario, arm.num_draft_tokens)}" if arm.num_draft_tokens else "without"
+        columns.append(shown(name, partial(_of_arm, arm)))
+    return Table(MEMORY_LINES, columns)
 
 
-def _of_arm(number: int, line: Line) -> str:
-    return line[1][number]
+def _of_arm(arm: MemoryReport, line: Line) -> str:
+    return line[1](arm)
 
 
-def memory_rows(memory: Sequence[MemoryReport]) -> Iterator[Line]:
-    """Name of a line → its value in each arm."""
-    plans = [arm.plan for arm in memory]
-    yield "weights, GiB", [f"{plan.weights / GIB:.2f}" for plan in plans]
-    yield "drafter's weights, GiB", [f"{plan.draft_weights / GIB:.2f}" for plan in plans]
-    yield "activations, graphs, buffers, GiB", [f"{plan.reserve / GIB:.2f}" for plan in plans]
-    yield "KV pool, GiB", [f"{plan.kv_tokens * plan.kv_bytes_per_token / GIB:.2f}" for plan in plans]
-    yield "KV pool, tokens", [f"{plan.kv_tokens:,}" for plan in plans]
-    yield "KV bytes a token", [f"{plan.kv_bytes_per_token:,.0f}" for plan in plans]
-    yield "mean requests at once", [f"{arm.requests:,}" for arm in memory]
+MEMORY_LINES: tuple[Line, ...] = (
+    ("weights, GiB", lambda arm: f"{arm.plan.weights / GIB:.2f}"),
+    ("drafter's weights, GiB", lambda arm: f"{arm.plan.draft_weights / GIB:.2f}"),
+    ("activations, graphs, buffers, GiB", lambda arm: f"{arm.plan.reserve / GIB:.2f}"),
+    ("KV pool, GiB", lambda arm: f"{arm.plan.kv_tokens * arm.plan.kv_bytes_per_token / GIB:.2f}"),
+    ("KV pool, tokens", lambda arm: f"{arm.plan.kv_tokens:,}"),
+    ("KV bytes a token", lambda arm: f"{arm.plan.kv_bytes_per_token:,.0f}"),
+    ("mean requests at once", lambda arm: f"{arm.requests:,}"),
+)

@@ -58,12 +58,8 @@ def outcome_table(result: SensitivityResult) -> Table[Changed]:
             Column("factor", lambda row: row.factor, "", "what it was multiplied by"),
             Column("verdict", lambda row: row.outcome.crossings.verdict, "", "whether speculation pays"),
             Column("break_even_batch", lambda row: row.end("batch"), "requests", "where speculation stops paying"),
-            Column(
-                "break_even_low", lambda row: row.end("low"), "requests", "lower end of its 95 % interval: break_even"
-            ),
-            Column(
-                "break_even_high", lambda row: row.end("high"), "requests", "upper end of its 95 % interval: break_even"
-            ),
+            Column("break_even_low", lambda row: row.end("low"), "requests", "lower end of its 95 % interval"),
+            Column("break_even_high", lambda row: row.end("high"), "requests", "upper end of its 95 % interval"),
             *with_ends(
                 "largest_batch_speedup",
                 lambda row: row.outcome.speedup,

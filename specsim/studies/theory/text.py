@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from specsim.analysis.closed_form import (
     best_gamma,
@@ -62,42 +61,25 @@ def theory_answer(alphas: Sequence[float], gammas: Sequence[int], draft_cost: fl
     )
 
 
-class Yield(NamedTuple):
-    """What a draft length yields on paper at an acceptance: the columns of the table, in their order."""
-
-    alpha: float
-    gamma: int
-    tokens: float
-    speedup: float
-    free: int
-    pays: float | None
-    best: int
-
-
-def theory_table(alphas: Sequence[float], gammas: Sequence[int], draft_cost: float, device: Device) -> Table[Yield]:
+def theory_table(
+    alphas: Sequence[float], gammas: Sequence[int], draft_cost: float, device: Device
+) -> Table[tuple[float, int]]:
     """One row per acceptance and draft length."""
-    rows = []
-    for alpha in alphas:
-        best = best_gamma(alpha, draft_cost, LARGEST_GAMMA)
-        for gamma in gammas:
-            tokens = float(expected_tokens(alpha, gamma))
-            gain = float(speedup(tokens, gamma, draft_cost))
-            free = free_verify_batch(_ridge(device), gamma)
-            pays = break_even_batch(_ridge(device), alpha, gamma, draft_cost)
-            rows.append(Yield(alpha, gamma, tokens, gain, free, pays, best))
+    ridge = _ridge(device)
+    best = {alpha: best_gamma(alpha, draft_cost, LARGEST_GAMMA) for alpha in alphas}
     return Table(
-        rows=rows,
+        rows=[(alpha, gamma) for alpha in alphas for gamma in gammas],
         columns=[
-            shown("acceptance α", lambda row: f"{row.alpha:g}"),
-            shown("draft tokens γ", lambda row: str(row.gamma)),
-            shown("tokens per verify", lambda row: f"{row.tokens:.2f}"),
-            shown("speedup", lambda row: f"{row.speedup:.2f}"),
-            shown("free up to batch", lambda row: str(row.free)),
-            shown("pays up to batch", lambda row: _batch(row.pays)),
-            shown("best γ", lambda row: str(row.best)),
+            shown("acceptance α", lambda row: f"{row[0]:g}"),
+            shown("draft tokens γ", lambda row: str(row[1])),
+            shown("tokens per verify", lambda row: f"{float(expected_tokens(*row)):.2f}"),
+            shown("speedup", lambda row: f"{float(speedup(expected_tokens(*row), row[1], draft_cost)):.2f}"),
+            shown("free up to batch", lambda row: str(free_verify_batch(ridge, row[1]))),
+            shown("pays up to batch", lambda row: _batch(break_even_batch(ridge, *row, draft_cost))),
+            shown("best γ", lambda row: str(best[row[0]])),
         ],
-        bold=lambda row: row.gamma == row.best,
-        sections=range(len(gammas), len(rows), len(gammas)),
+        bold=lambda row: row[1] == best[row[0]],
+        sections=range(0, len(alphas) * len(gammas), len(gammas)),
         caption="constant α, decode only, weight traffic only, hard maximum, full peaks",
     )
 

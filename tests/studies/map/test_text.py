@@ -10,7 +10,7 @@ import pytest
 from specsim.analysis.crossings import find_crossings
 from specsim.inputs.read.scenario import load_scenario
 from specsim.reporting.text import as_text
-from specsim.studies.map.contexts import lengths_at
+from specsim.studies.map.grid import lengths_at
 from specsim.studies.map.required import required
 from specsim.studies.map.run import MapResult
 from specsim.studies.map.text import headline, map_sentences, map_tables

@@ -7,20 +7,19 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from specsim.analysis.agreement import ErrorSummary, error_summary
-from specsim.inputs.measured.steps import Step
 from specsim.reporting.columns import Column, Table, shown
 from specsim.studies.accuracy.validate.run import Compared
 from specsim.studies.accuracy.validate.steps import PricedStep, Steps
 from specsim.studies.accuracy.validate.sweeps import BestLength, BreakEvenPair, SweepErrors, Validation, predicted
 
+NamedStep = tuple[str, PricedStep]
+"""Name of a table, and one of its steps."""
+NAMED = dict.fromkeys(("device", "engine", "model"), ("", "as its source names it"))
 SAID_OF_POINTS = {
     "sweep": ("", "what was measured together"),
     "split": ("", "whether calibration may see it, or why it is not counted"),
-    "device": ("", "as its source names it"),
-    "engine": ("", "as its source names it"),
-    "model": ("", "as its source names it"),
-    "drafter": ("", "as its source names it"),
-    "workload": ("", "as its source names it"),
+    **NAMED,
+    **dict.fromkeys(("drafter", "workload"), ("", "as its source names it")),
     "load_kind": ("", "what the load is: concurrency, batch or rate"),
     "load": ("requests, or requests/s", "in flight, or offered"),
     "num_draft_tokens": ("tokens", "draft tokens per verify"),
@@ -29,9 +28,7 @@ SAID_OF_POINTS = {
 }
 SAID_OF_STEPS = {
     "split": ("", "whether calibration may see it"),
-    "device": ("", "as its source names it"),
-    "engine": ("", "as its source names it"),
-    "model": ("", "as its source names it"),
+    **NAMED,
     "measured": ("", "the whole step, or the target's forward pass alone"),
     "mode": ("", "how its kernels were launched"),
     "requests": ("requests", "in the step"),
@@ -133,7 +130,7 @@ def point_table(validation: Validation) -> Table[Compared]:
     )
 
 
-def _of_row(name: str, point: Compared | NamedStep) -> object:
+def _of_row(name: str, point: Compared) -> object:
     return getattr(point.row, name)
 
 
@@ -206,36 +203,28 @@ def _worst_step(group: StepGroup) -> str:
     return f"{group.errors.worst_error:+.0%} at {shape} tokens"
 
 
-class NamedStep(NamedTuple):
-    """A step and the name of its table."""
-
-    table: str
-    step: PricedStep
-
-    @property
-    def row(self) -> Step:
-        """What was measured."""
-        return self.step.row
-
-
 def steps_table(steps: Steps) -> Table[NamedStep]:
     """Every step: what it is, measured, predicted and error."""
     return Table(
-        rows=[NamedStep(name, step) for name, rows in steps.items() for step in rows],
+        rows=[(name, step) for name, rows in steps.items() for step in rows],
         columns=[
-            Column("table", lambda one: one.table, "", "the table that it is from"),
-            *(Column(name, partial(_of_row, name), unit, what) for name, (unit, what) in SAID_OF_STEPS.items()),
-            Column("query_tokens", lambda one: sum(one.row.per_request()[0]), "tokens", "computed, of all requests"),
-            Column("context_tokens", lambda one: sum(one.row.per_request()[1]), "tokens", "attended to, of all"),
-            Column("num_draft_tokens", lambda one: one.row.num_draft_tokens, "tokens", "draft tokens per verify"),
-            Column("measured_ms", lambda one: one.row.ms, "ms", "measured"),
-            Column("predicted_ms", lambda one: one.step.ms, "ms", "predicted; empty where it could not be"),
+            Column("table", lambda one: one[0], "", "the table that it is from"),
+            *(Column(name, partial(_of_step, name), unit, what) for name, (unit, what) in SAID_OF_STEPS.items()),
+            Column("query_tokens", lambda one: sum(one[1].row.per_request()[0]), "tokens", "computed, of all requests"),
+            Column("context_tokens", lambda one: sum(one[1].row.per_request()[1]), "tokens", "attended to, of all"),
+            Column("num_draft_tokens", lambda one: one[1].row.num_draft_tokens, "tokens", "draft tokens per verify"),
+            Column("measured_ms", lambda one: one[1].row.ms, "ms", "measured"),
+            Column("predicted_ms", lambda one: one[1].ms, "ms", "predicted; empty where it could not be"),
             Column("error", _step_error, "", "predicted / measured - 1"),
-            Column("not_priced", lambda one: one.step.reason, "", "why it could not be"),
+            Column("not_priced", lambda one: one[1].reason, "", "why it could not be"),
         ],
         file="accuracy_steps.csv",
     )
 
 
+def _of_step(name: str, one: NamedStep) -> object:
+    return getattr(one[1].row, name)
+
+
 def _step_error(one: NamedStep) -> float | None:
-    return None if one.step.ms is None else one.step.ms / one.row.ms - 1
+    return None if one[1].ms is None else one[1].ms / one[1].row.ms - 1
