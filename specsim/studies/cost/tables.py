@@ -110,7 +110,9 @@ def memory_table(report: CostReport) -> Table[MemoryReport]:
             Column("kv_tokens", lambda arm: arm.plan.kv_tokens, "tokens", "that the KV pool holds"),
             Column("request_tokens", lambda arm: report.request_tokens, "tokens", "prompt and output, mean request"),
             Column("requests", lambda arm: arm.requests, "requests", "mean requests that the KV pool holds at once"),
-            Column("recurrent_states_bytes", lambda arm: arm.states * arm.state_bytes, "B", "that a request keeps"),
+            Column(
+                "recurrent_states_bytes", lambda arm: arm.states * arm.state_bytes, "B", "recurrent states of a request"
+            ),
         ],
         file="memory.csv",
     )
@@ -118,7 +120,7 @@ def memory_table(report: CostReport) -> Table[MemoryReport]:
 
 def memory_lines(scenario: Scenario, report: CostReport) -> Table[Line]:
     """One device's memory, a column without a drafter and one with it."""
-    columns = [shown("memory of a device", lambda line: line[0], left=True)]
+    columns: list[Column[Line]] = [shown("memory of a device", lambda line: line[0], left=True)]
     for arm in report.memory:
         name = f"with {drafts(scenario, arm.num_draft_tokens)}" if arm.num_draft_tokens else "without"
         columns.append(shown(name, partial(_of_arm, arm)))

@@ -87,7 +87,7 @@ def break_even_table(result: MapResult) -> Table[BreakEvenRow]:
             Column("batch", lambda row: row.end("batch"), "requests", "where the speedup passes 1.0"),
             Column("batch_low", lambda row: row.end("low"), "requests", "lower end of its 95 % interval: batch"),
             Column("batch_high", lambda row: row.end("high"), "requests", "upper end of its 95 % interval: batch"),
-            Column("stops_paying", lambda row: getattr(row.crossing, "stops_paying", ""), "", "or starts to, there"),
+            Column("stops_paying", lambda row: getattr(row.crossing, "stops_paying", ""), "", "False: starts paying"),
         ],
         file="breakeven.csv",
     )
