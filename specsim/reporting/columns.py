@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from specsim.analysis.intervals import Interval
 from specsim.reporting.folders import Writer, table_writer
 from specsim.reporting.record_tables import Columns, Format, columns_writer
 
@@ -14,6 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table as RichTable
     from rich.text import Text
+
+    from specsim.analysis.crossings import Crossing
+    from specsim.analysis.intervals import Interval
 
 Row = TypeVar("Row")
 Described = Mapping[str, tuple[str, str]]
@@ -66,6 +68,21 @@ def with_ends(
         Column(name, end("estimate"), unit, description),
         Column(f"{name}_low", end("low"), unit, f"lower end of its 95 % interval: {name}"),
         Column(f"{name}_high", end("high"), unit, f"upper end of its 95 % interval: {name}"),
+    )
+
+
+def crossing_columns(
+    name: str, ends: str, crossing: Callable[[Row], Crossing | None], description: str
+) -> tuple[Column[Row], ...]:
+    """Three columns of a file: the batch of a crossing, and its interval, called ``ends``; empty where there is none."""
+
+    def part(which: str) -> Callable[[Row], float | None]:
+        return lambda row: getattr(crossing(row), which, None)
+
+    return (
+        Column(name, part("batch"), "requests", description),
+        Column(f"{ends}_low", part("low"), "requests", f"lower end of its 95 % interval: {name}"),
+        Column(f"{ends}_high", part("high"), "requests", f"upper end of its 95 % interval: {name}"),
     )
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from specsim.analysis.crossings import Crossing, Crossings
 from specsim.inputs.read.scenario import Inputs
-from specsim.reporting.columns import Column, Described, FrameTable, Table, interval_described
+from specsim.reporting.columns import Column, Described, FrameTable, Table, crossing_columns, interval_described
 from specsim.reporting.deployment import deployment_words
 from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.inputs import cost_sentences, input_files
@@ -44,13 +44,7 @@ class BreakEvenRow(NamedTuple):
     context: int
     num_draft_tokens: int
     found: Crossings
-    largest: int
     crossing: Crossing | None
-
-    def end(self, name: str) -> float:
-        """A number of the crossing; NaN where it is not known."""
-        value = getattr(self.crossing, name, None)
-        return math.nan if value is None else value
 
 
 def map_answer(inputs: Inputs, result: MapResult) -> Answer:
@@ -74,7 +68,7 @@ def break_even_table(result: MapResult) -> Table[BreakEvenRow]:
     """A row for each context, draft length and crossing; one without a batch where there is no crossing."""
     return Table(
         rows=[
-            BreakEvenRow(context, k, found, result.largest_running(context), one)
+            BreakEvenRow(context, k, found, one)
             for (context, k), found in result.crossings.items()
             for one in (found.crossings or (None,))
         ],
@@ -83,11 +77,18 @@ def break_even_table(result: MapResult) -> Table[BreakEvenRow]:
             Column("num_draft_tokens", lambda row: row.num_draft_tokens, "tokens", "draft tokens per verify"),
             Column("verdict", lambda row: row.found.verdict, "", "whether speculation pays, over the batches that run"),
             Column("smallest_batch", lambda row: result.batches[0], "requests", "smallest batch of the grid"),
-            Column("largest_batch", lambda row: row.largest, "requests", "largest batch that runs at once"),
-            Column("batch", lambda row: row.end("batch"), "requests", "where the speedup passes 1.0"),
-            Column("batch_low", lambda row: row.end("low"), "requests", "lower end of its 95 % interval: batch"),
-            Column("batch_high", lambda row: row.end("high"), "requests", "upper end of its 95 % interval: batch"),
-            Column("stops_paying", lambda row: getattr(row.crossing, "stops_paying", ""), "", "False: starts paying"),
+            Column(
+                "largest_batch",
+                lambda row: result.largest_running(row.context),
+                "requests",
+                "largest batch that runs at once",
+            ),
+            *crossing_columns("batch", "batch", lambda row: row.crossing, "where the speedup passes 1.0"),
+            Column(
+                "stops_paying",
+                lambda row: row.crossing.stops_paying if row.crossing else "",
+                description="whether speculation stops paying there, or starts",
+            ),
         ],
         file="breakeven.csv",
     )

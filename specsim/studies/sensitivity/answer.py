@@ -7,7 +7,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from specsim.inputs.read.scenario import Inputs
-from specsim.reporting.columns import Column, Table, with_ends
+from specsim.reporting.columns import Column, Table, crossing_columns, with_ends
 from specsim.reporting.deployment import subtitle
 from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.inputs import cost_sentences, input_files
@@ -25,10 +25,6 @@ class Changed(NamedTuple):
     name: str
     factor: float
     outcome: Outcome
-
-    def end(self, part: str) -> float | None:
-        """A number of the break-even; None where there is none."""
-        return getattr(self.outcome.break_even, part, None)
 
 
 def sensitivity_answer(inputs: Inputs, result: SensitivityResult) -> Answer:
@@ -57,9 +53,9 @@ def outcome_table(result: SensitivityResult) -> Table[Changed]:
             Column("input", lambda row: row.name, "", "what was changed; none for the scenario as it stands"),
             Column("factor", lambda row: row.factor, "", "what it was multiplied by"),
             Column("verdict", lambda row: row.outcome.crossings.verdict, "", "whether speculation pays"),
-            Column("break_even_batch", lambda row: row.end("batch"), "requests", "where speculation stops paying"),
-            Column("break_even_low", lambda row: row.end("low"), "requests", "lower end of its 95 % interval"),
-            Column("break_even_high", lambda row: row.end("high"), "requests", "upper end of its 95 % interval"),
+            *crossing_columns(
+                "break_even_batch", "break_even", lambda row: row.outcome.break_even, "where speculation stops paying"
+            ),
             *with_ends(
                 "largest_batch_speedup",
                 lambda row: row.outcome.speedup,
