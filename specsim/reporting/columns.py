@@ -74,7 +74,7 @@ def with_ends(
 def crossing_columns(
     name: str, ends: str, crossing: Callable[[Row], Crossing | None], description: str
 ) -> tuple[Column[Row], ...]:
-    """Three columns of a file: the batch of a crossing, and its interval, called ``ends``; empty where there is none."""
+    """Three columns of a file: the batch of a crossing and, called ``ends``, its interval; empty without one."""
 
     def part(which: str) -> Callable[[Row], float | None]:
         return lambda row: getattr(crossing(row), which, None)
