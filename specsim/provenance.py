@@ -13,7 +13,7 @@ import specsim
 
 PACKAGES = ("numpy", "scipy", "pandas", "pydantic", "pyyaml", "matplotlib", "typer", "rich")
 SHOW = {"answer", "command", "figure", "files", "tables", "text"}
-"""Roles of files that show what others find, as their names or the last words of them say: ``text``, ``steps_text``."""
+"""Roles of files that show what others find, as their names or the last words of them say: ``text``, ``fleet_text``."""
 SHOWING_PARTS = {"cli", "reporting"}
 
 

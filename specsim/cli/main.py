@@ -18,8 +18,7 @@ from specsim.studies.compare import command as compare
 from specsim.studies.cost import command as cost
 from specsim.studies.curve import command as curve
 from specsim.studies.decide import command as decide
-from specsim.studies.inventory import doctor_command as doctor
-from specsim.studies.inventory import listing, quantiles, schema
+from specsim.studies.inventory import command as inventory
 from specsim.studies.map import command as maps
 from specsim.studies.optimize import command as optimize
 from specsim.studies.plan import command as plan
@@ -77,10 +76,10 @@ PANELS: dict[str, dict[str, Callable[..., None]]] = {
     "In detail": {"simulate": simulate.simulate, "sweep": sweep.sweep, "cost": cost.cost},
     "How far to trust it": {"validate": validate.validate, "calibrate": calibrate.calibrate, "prove": prove.prove},
     "Files and installation": {
-        "list": listing.list_names,
-        "quantiles": quantiles.quantiles,
-        "schema": schema.schema,
-        "doctor": doctor.doctor,
+        "list": inventory.list_names,
+        "quantiles": inventory.quantiles,
+        "schema": inventory.schema,
+        "doctor": inventory.doctor,
     },
 }
 for panel, commands in PANELS.items():

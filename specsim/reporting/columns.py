@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from specsim.analysis.intervals import Interval
 from specsim.reporting.folders import Writer, table_writer
 from specsim.reporting.record_tables import Columns, Format, columns_writer
 
@@ -14,6 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table as RichTable
     from rich.text import Text
+
+    from specsim.analysis.crossings import Crossing
+    from specsim.analysis.intervals import Interval
 
 Row = TypeVar("Row")
 Read = TypeVar("Read", contravariant=True)
@@ -63,19 +65,19 @@ def filed(columns: Iterable[Column[Row]]) -> list[Column[Row]]:
 
 def with_ends(
     name: str,
-    interval: Callable[[Row], Interval | None],
+    interval: Callable[[Any], Interval | None],
     description: str,
     unit: str = "",
     head: str = "",
-    cell: Callable[[Row], str | Text] | None = None,
-) -> tuple[Column[Row], ...]:
+    cell: Callable[[Any], str | Text] | None = None,
+) -> tuple[Column[Any], ...]:
     """Three columns of a file: an estimate, and the ends of its 95 % interval; NaN where there is none.
 
     The first may be shown on the terminal too.
     """
 
-    def end(part: str) -> Callable[[Row], float]:
-        def value(row: Row) -> float:
+    def end(part: str) -> Callable[[Any], float]:
+        def value(row: Any) -> float:
             found = interval(row)
             return float("nan") if found is None else float(getattr(found, part))
 
@@ -85,6 +87,21 @@ def with_ends(
         Column(name, end("estimate"), unit, description, head, cell),
         Column(f"{name}_low", end("low"), unit, f"lower end of its 95 % interval: {name}"),
         Column(f"{name}_high", end("high"), unit, f"upper end of its 95 % interval: {name}"),
+    )
+
+
+def crossing_columns(
+    name: str, ends: str, crossing: Callable[[Any], Crossing | None], description: str
+) -> tuple[Column[Any], ...]:
+    """Three columns of a file: the batch of a crossing and, called ``ends``, its interval; empty without one."""
+
+    def part(which: str) -> Callable[[Any], float | None]:
+        return lambda row: getattr(crossing(row), which, None)
+
+    return (
+        Column(name, part("batch"), "requests", description),
+        Column(f"{ends}_low", part("low"), "requests", f"lower end of its 95 % interval: {name}"),
+        Column(f"{ends}_high", part("high"), "requests", f"upper end of its 95 % interval: {name}"),
     )
 
 
@@ -157,6 +174,13 @@ class Table(Generic[Row]):
                 style="bold" if self.bold(row) else None,
             )
         return table
+
+    def markdown(self, heads: Sequence[str] = ()) -> str:
+        """What the terminal shows, for a page; with other heads than the terminal's where they are given."""
+        columns = [column for column in self.columns if column.cell]
+        lines = [heads or [column.head for column in columns], ["---"] * len(columns)]
+        lines += [[str(column.cell(row)).replace("|", "/") for column in columns if column.cell] for row in self.rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 @dataclass(frozen=True)

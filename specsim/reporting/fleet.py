@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from specsim.inputs.models.fleet import Fleet, Router
 from specsim.inputs.models.scenario import Scenario
+from specsim.units import plural
 
 
 def fleet_words(fleet: Fleet) -> str:
     """The replicas and how they are chosen."""
     split = fleet.disaggregation
     if split is None:
-        return f"{_replicas(fleet.num_replicas)}{_chosen(fleet.num_replicas, fleet.router)}"
+        return f"{plural(fleet.num_replicas, 'replica')}{_chosen(fleet.num_replicas, fleet.router)}"
     prefill, decode = (sum(group.count for group in groups) for groups in (split.prefill, split.decode))
     prompts, decoding = _chosen(prefill, fleet.router), _chosen(decode, split.decode_router)
-    return f"{_replicas(prefill)} for prompts{prompts} and {decode} for decoding{decoding}"
+    return f"{plural(prefill, 'replica')} for prompts{prompts} and {decode} for decoding{decoding}"
 
 
 def _chosen(number: int, router: Router) -> str:
@@ -27,10 +28,6 @@ def num_devices(scenario: Scenario) -> int:
     return sum(group.count * (group.deployment.num_devices or own) for group in groups) or own
 
 
-def _replicas(number: int) -> str:
-    return f"{number} replica{'s' if number > 1 else ''}"
-
-
 def devices_words(number: int) -> str:
     """``1 device``, ``4 devices``."""
-    return f"{number} device{'s' if number > 1 else ''}"
+    return plural(number, "device")

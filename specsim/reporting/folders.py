@@ -10,12 +10,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from specsim.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Writer = Callable[[Path], None]
 

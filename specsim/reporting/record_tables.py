@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from specsim.errors import invalid
 from specsim.reporting.folders import Writer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Format = Literal["csv", "parquet"]
 Columns = Mapping[str, NDArray[Any]]
@@ -78,6 +80,8 @@ def _write_parquet(columns: Columns, path: Path) -> None:
 
 def _blocks(columns: Columns) -> Iterator[pd.DataFrame]:
     """The rows, at most BLOCK at a time; once without any where there are none."""
+    import pandas as pd  # here, since commands that write no table are spared loading it
+
     number = len(next(iter(columns.values())))
     for start in range(0, max(number, 1), BLOCK):
         yield pd.DataFrame(

@@ -15,6 +15,7 @@ from specsim.inputs.models.lengths import (
 )
 from specsim.inputs.models.workload import ClosedLoop, Constant, Gamma, Load, Poisson, RateProfile, Replay, Workload
 from specsim.reporting.intervals import plain
+from specsim.units import plural
 from specsim.workload.distributions import clipped_mean
 from specsim.workload.stated import spreads
 
@@ -25,7 +26,7 @@ def load_words(load: Load) -> str:
     """What stands after "at"."""
     match load:
         case ClosedLoop(think_time=0.0):
-            return f"{load.concurrency} concurrent request{'s' if load.concurrency > 1 else ''}"
+            return plural(load.concurrency, "concurrent request")
         case ClosedLoop():
             spread = f"on average (cv {load.think_cv:g}) " if load.think_cv else ""
             who = "1 client that thinks" if load.concurrency == 1 else f"{load.concurrency} clients that think"

@@ -12,16 +12,17 @@ from specsim.inputs.models.policy import (
 )
 from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.schedule import SchedulePolicy
+from specsim.units import plural
 
 
 def draft_tokens(number: int) -> str:
     """``1 draft token``, ``3 draft tokens``."""
-    return f"{number} draft token{'s' if number > 1 else ''}"
+    return plural(number, "draft token")
 
 
 def levels(number: int) -> str:
     """``1 level``, ``3 levels``."""
-    return f"{number} level{'s' if number > 1 else ''}"
+    return plural(number, "level")
 
 
 def drafts(scenario: Scenario, number: int) -> str:
@@ -29,8 +30,7 @@ def drafts(scenario: Scenario, number: int) -> str:
     tree = scenario.speculation.tree
     if tree is None:
         return draft_tokens(number)
-    nodes = tree.num_nodes(number)
-    return f"{levels(number)} ({nodes} node{'s' if nodes > 1 else ''})"
+    return f"{levels(number)} ({plural(tree.num_nodes(number), 'node')})"
 
 
 def from_to(low: object, high: object) -> str:

@@ -1,4 +1,4 @@
-"""docs/accuracy.* hold what `specsim validate` finds today. Renew them with `make published`."""
+"""docs/accuracy/ holds what `specsim validate` finds today. Renew it with `make published`."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from specsim.inputs.measured.serving_tables import read_measurements
 from specsim.inputs.read import catalogue
 from specsim.studies.accuracy.validate.run import validate
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "accuracy"
 
 
 @pytest.fixture(scope="module")

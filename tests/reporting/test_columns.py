@@ -5,6 +5,7 @@ import pytest
 
 from specsim.analysis.intervals import Interval
 from specsim.reporting.columns import Column, FrameTable, Table, shown, with_ends
+from specsim.units import plural
 
 ROWS = [("a[b]", 1.5), ("c", 2.5)]
 TABLE = Table(
@@ -48,3 +49,17 @@ def test_nothing_is_shown_without_rows_or_heads():
 def test_every_column_of_a_frame_is_described():
     with pytest.raises(ValueError, match=r"x\.csv: not described: b"):
         FrameTable(pd.DataFrame({"a": [1], "b": [2]}), {"a": ("", "one")}, "x.csv")
+
+
+def test_a_page_has_the_columns_of_the_terminal_and_bars_do_not_break_it():
+    table = Table([("a|b", 1)], [shown("name", lambda row: row[0]), shown("n", lambda row: str(row[1]))])
+    assert table.markdown() == "| name | n |\n| --- | --- |\n| a/b | 1 |"
+    assert table.markdown(("what", "how many")).startswith("| what | how many |\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [((1, "cell"), "1 cell"), ((0, "cell"), "0 cells"), ((2000, "batch", "batches"), "2,000 batches")],
+)
+def test_numbers_with_their_nouns(words, said):
+    assert plural(*words) == said

@@ -42,35 +42,24 @@ def cost(
     specsim cost my.yaml --batch 256 --context 4000 --prompt-tokens 2048 --out out/cost
     """
     from specsim.inputs.read.scenario import load_scenario
-    from specsim.reporting.console import console, warn
-    from specsim.reporting.extrapolation import extrapolation_sentence
-    from specsim.reporting.folders import refuse_existing, write_folder
-    from specsim.studies.cost.files import cost_files
+    from specsim.reporting.publish import publish
+    from specsim.studies.cost.answer import cost_answer
     from specsim.studies.cost.run import step_costs
-    from specsim.studies.cost.text import (
-        cost_sentences,
-        limit_table,
-        memory_table,
-        named_lengths,
-        read_steps,
-        time_table,
-    )
+    from specsim.studies.cost.text import named_lengths, read_steps
 
     inputs = load_scenario(scenario, overrides or ())
     by_policy = ",".join(map(str, named_lengths(inputs.scenario.speculation.policy)))
     batches, draft_lengths = read_steps(batch, by_policy if num_draft_tokens is None else num_draft_tokens)
-    if out:
-        refuse_existing(out, force=force, read=inputs.files.values())
-    report = step_costs(inputs, batches, draft_lengths, context=context, prompt_tokens=prompt_tokens)
-    sentences = cost_sentences(inputs, report, by_policy=num_draft_tokens is None)
-    if out:
-        write_folder(out, cost_files(inputs, report, sentences), force=force)
-    warn(extrapolation_sentence([(inputs, report.extrapolation)]))
-    screen = console()
-    screen.print(sentences[0], style="bold", markup=False, soft_wrap=True)
-    for sentence in sentences[1:]:
-        screen.print(sentence, markup=False, soft_wrap=True)
-    for table in (time_table, limit_table, memory_table):
-        screen.print(table(inputs.scenario, report))
-    if out:
-        screen.print(f"written to {out}/", markup=False, soft_wrap=True)
+    publish(
+        lambda progress: cost_answer(
+            inputs,
+            step_costs(inputs, batches, draft_lengths, context=context, prompt_tokens=prompt_tokens),
+            by_policy=num_draft_tokens is None,
+            drawn=out is not None,
+        ),
+        title=inputs.scenario.name,
+        out=out,
+        force=force,
+        read=inputs.files.values(),
+        simulates=False,
+    )

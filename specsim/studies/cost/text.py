@@ -1,19 +1,15 @@
-"""What a person reads of single steps: the answer in sentences, and tables of time, limits and memory."""
+"""What a person reads of single steps: the answer in sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from rich.table import Table
-
-from specsim.costs.memory import GIB
 from specsim.errors import InputError, Problem
 from specsim.inputs.models.policy import OffAbovePolicy, Policy, StaticPolicy
 from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.schedule import SchedulePolicy
 from specsim.inputs.read.lists import read_list
 from specsim.inputs.read.scenario import Inputs
-from specsim.records import PARTS
 from specsim.reporting.wording import drafts, policy_words
 from specsim.studies.cost.run import CostReport, MemoryReport, StepReport
 from specsim.studies.shared.notes import held_acceptance
@@ -26,7 +22,6 @@ WAITS_FOR = {
     "links": "links between devices",
     "host": "host",
 }
-HEADERS = {"communication": "links", "kv": "KV"}
 MIB = 2**20
 LARGEST_BATCH, LONGEST_DRAFT = 65536, 64
 
@@ -89,7 +84,7 @@ def _headline(scenario: Scenario, report: CostReport) -> str:
         instead = f" instead of {step.batch:,}"
     share, takes = step.waits[step.limit] / step.seconds, "takes" if step.runs else "would take"
     return (
-        f"At batch {step.batch} a step{drafted} {takes} {_ms(step.seconds)} ms{ratio} and yields {step.tokens:,.4g} "
+        f"At batch {step.batch} a step{drafted} {takes} {in_ms(step.seconds)} ms{ratio} and yields {step.tokens:,.4g} "
         f"tokens{instead}; it waits longest for {WAITS_FOR[step.limit]}: {share:.0%} of the time. {_achieved(step)}."
     )
 
@@ -97,7 +92,7 @@ def _headline(scenario: Scenario, report: CostReport) -> str:
 def _achieved(step: StepReport) -> str:
     return (
         f"It moves {step.bytes_per_s / 1e12:.2f} TB/s ({step.bandwidth_share:.0%} of the peak) and computes "
-        f"{step.flops_per_s / 1e12:,.3g} TFLOP/s ({_percent(step.compute_share)} of the peak)"
+        f"{step.flops_per_s / 1e12:,.3g} TFLOP/s ({percent(step.compute_share)} of the peak)"
     )
 
 
@@ -169,83 +164,13 @@ def _notes(inputs: Inputs, report: CostReport) -> Iterator[str]:
         yield f"One batch passes through the {stages} pipeline stages at a time, so each device waits for the others."
 
 
-def time_table(scenario: Scenario, report: CostReport) -> Table:
-    """Milliseconds and share of each part, a row per step."""
-    used = [i for i, _ in enumerate(PARTS) if any(step.time[i] for step in report.steps)]
-    table = Table(
-        "batch",
-        _length(scenario),
-        "ms",
-        "ratio",
-        *(HEADERS.get(PARTS[i], PARTS[i]) for i in used),
-        title="time of a step by part, in ms; ratio to the same step without drafts",
-    )
-    for column in table.columns:
-        column.justify = "right"
-    for step in report.steps:
-        parts = [f"{_ms(step.time[i])} {step.time[i] / step.seconds:4.0%}" for i in used]
-        over = f"{step.over_plain:.2f}" if step.num_draft_tokens else ""
-        table.add_row(str(step.batch), str(step.num_draft_tokens), _ms(step.seconds), over, *parts)
-    return table
-
-
-def limit_table(scenario: Scenario, report: CostReport) -> Table:
-    """What each step yields, what it waits for and what it achieves per device."""
-    table = Table(
-        "batch", _length(scenario), "tokens", "tokens/s", "waits longest for", "TB/s", "TFLOP/s", title="limits"
-    )
-    for i, column in enumerate(table.columns):
-        column.justify = "left" if i == 4 else "right"
-    for step in report.steps:
-        table.add_row(
-            str(step.batch),
-            str(step.num_draft_tokens),
-            f"{step.tokens:,.4g}",
-            f"{step.tokens / step.seconds:,.0f}",
-            f"{WAITS_FOR[step.limit]}, {step.waits[step.limit] / step.seconds:.0%}",
-            f"{step.bytes_per_s / 1e12:.3g} ({step.bandwidth_share:.0%})",
-            f"{step.flops_per_s / 1e12:,.3g} ({_percent(step.compute_share)})",
-        )
-    return table
-
-
-def memory_table(scenario: Scenario, report: CostReport) -> Table:
-    """One device's memory, without a drafter and with it."""
-    arms = [
-        f"with {drafts(scenario, arm.num_draft_tokens)}" if arm.num_draft_tokens else "without" for arm in report.memory
-    ]
-    table = Table("memory of a device", *arms)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for name, cells in memory_rows(report.memory):
-        table.add_row(name, *cells)
-    return table
-
-
-def memory_rows(memory: Sequence[MemoryReport]) -> Iterator[tuple[str, list[str]]]:
-    """Name of a line → its value in each arm."""
-    plans = [arm.plan for arm in memory]
-    yield "weights, GiB", [f"{plan.weights / GIB:.2f}" for plan in plans]
-    yield "drafter's weights, GiB", [f"{plan.draft_weights / GIB:.2f}" for plan in plans]
-    yield "activations, graphs, buffers, GiB", [f"{plan.reserve / GIB:.2f}" for plan in plans]
-    yield "KV pool, GiB", [f"{plan.kv_tokens * plan.kv_bytes_per_token / GIB:.2f}" for plan in plans]
-    yield "KV pool, tokens", [f"{plan.kv_tokens:,}" for plan in plans]
-    yield "KV bytes a token", [f"{plan.kv_bytes_per_token:,.0f}" for plan in plans]
-    yield "mean requests at once", [f"{arm.requests:,}" for arm in memory]
-
-
-def _length(scenario: Scenario) -> str:
-    """What the draft length counts."""
-    return "levels" if scenario.speculation.tree else "drafts"
-
-
-def _ms(seconds: float) -> str:
+def in_ms(seconds: float) -> str:
     """Milliseconds with three digits, the smallest with two decimals."""
     milliseconds = 1e3 * seconds
     decimals = 2 if milliseconds < 10 else 1 if milliseconds < 100 else 0
     return f"{milliseconds:,.{decimals}f}"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """Percent, with a decimal where there are few."""
     return f"{share:.1%}" if share < 0.1 else f"{share:.0%}"

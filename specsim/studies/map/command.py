@@ -41,18 +41,12 @@ def map_speedups(
 
     specsim map my.yaml --contexts 512,2048,8192 --batches 1,8,64,256 --num-draft-tokens 1,3,5
     """
-    from specsim.errors import PartialResultError
     from specsim.inputs.read.lists import counts
     from specsim.inputs.read.overrides import Option, named_by_option
     from specsim.inputs.read.scenario import load_scenario
-    from specsim.reporting.console import console, simulation_bar, warn
-    from specsim.reporting.extrapolation import extrapolation_sentence
-    from specsim.reporting.folders import refuse_existing, write_folder
-    from specsim.reporting.inputs import cost_sentences
-    from specsim.studies.map.files import map_files
+    from specsim.reporting.publish import publish
+    from specsim.studies.map.answer import map_answer
     from specsim.studies.map.run import simulate_map
-    from specsim.studies.map.tables import map_tables
-    from specsim.studies.map.text import map_sentences, missing
 
     options = [
         Option("--contexts", "map.contexts", contexts, counts),
@@ -60,20 +54,11 @@ def map_speedups(
         Option("--num-draft-tokens", "map.num_draft_tokens", num_draft_tokens, counts),
     ]
     inputs = load_scenario(scenario, overrides or (), options, blocks=["map"])
-    folder = out or Path("out") / f"{inputs.scenario.name}-map"
-    refuse_existing(folder, force=force, read=inputs.files.values())
-    with named_by_option(options), simulation_bar(inputs.scenario.name) as progress:
-        result = simulate_map(inputs, jobs=jobs, progress=progress)
-    answer, *others = sentences = [*map_sentences(inputs, result), *cost_sentences(inputs)]
-    write_folder(folder, map_files(inputs, result, sentences), force=force)
-    warn(extrapolation_sentence([(inputs, result.extrapolation)]))
-    screen = console()
-    screen.print(answer, style="bold", markup=False, soft_wrap=True)
-    for sentence in others:
-        screen.print(sentence, markup=False, soft_wrap=True)
-    screen.print()
-    for table in map_tables(inputs, result):
-        screen.print(table)
-    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
-    if result.interrupted:
-        raise PartialResultError(missing(result))
+    with named_by_option(options):
+        publish(
+            lambda progress: map_answer(inputs, simulate_map(inputs, jobs=jobs, progress=progress)),
+            title=inputs.scenario.name,
+            out=out or Path("out") / f"{inputs.scenario.name}-map",
+            force=force,
+            read=inputs.files.values(),
+        )

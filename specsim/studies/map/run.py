@@ -17,9 +17,15 @@ from specsim.inputs.models.lengths import FixedLengths
 from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.replica import Simulation
 from specsim.studies.curve.grid_runs import Runs, crossings_of, run_curve
-from specsim.studies.map.batches import chosen_batches, worth_running
 from specsim.studies.map.cells import cell_row, running
-from specsim.studies.map.contexts import at_context, chosen_contexts, draft_lengths, lengths_at
+from specsim.studies.map.grid import (
+    at_context,
+    chosen_batches,
+    chosen_contexts,
+    draft_lengths,
+    lengths_at,
+    worth_running,
+)
 from specsim.studies.shared.notes import input_notes
 from specsim.studies.shared.points import Point, Progress
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import groupby
 from typing import Any
 
+from rich.text import Text
+
 from specsim.inputs.models.policy import StaticPolicy
 from specsim.inputs.models.scenario import Scenario
+from specsim.inputs.models.speculation import NgramLookup
 from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import Inputs
+from specsim.reporting.columns import Column, Table, shown, verdict_colour
 from specsim.reporting.wording import drafts, from_to
 from specsim.simulation.expected import mean_context
 from specsim.simulation.replica import Simulation
@@ -136,3 +141,89 @@ def _policy(scenario: Scenario) -> Iterator[str]:
     policy = scenario.speculation.policy
     if not isinstance(policy, StaticPolicy):
         yield f"The policy ({policy.kind}) is left aside: every length is drafted in every step."
+
+
+def map_tables(inputs: Inputs, result: MapResult) -> list[Table[Any]]:
+    """Speedups, tokens per verify that speculation takes to pay, and these beside what there is at one context."""
+    drafted = drafts(inputs.scenario, result.featured)
+    context, rows = typical_context(inputs, result), cells_of(result, result.featured)
+    speedups = Table[int | None](
+        rows=[*result.batches, None],
+        columns=_by_context(result, _speedup, _up_to),
+        title=f"speedup with {drafted}, by tokens of context",
+        sections=[len(result.batches)],
+    )
+    if isinstance(inputs.scenario.speculation.drafter, NgramLookup):  # whose tokens per verify do not say if they pay
+        return [speedups]
+    needed = Table[int | None](
+        rows=result.batches,
+        columns=_by_context(result, _needed_tokens),
+        title=f"tokens per verify from which on {drafted} pay, by tokens of context",
+    )
+    here = (rows.get((context, batch)) for batch in result.batches)
+    beside = Table[Any](
+        rows=[row for row in here if row and row.all_run],
+        columns=[
+            shown("batch", lambda row: str(row.batch)),
+            shown("tokens per verify needed", lambda row: _interval(row, "required_tokens")),
+            shown("α needed", _overlap),
+            shown("tokens per verify", lambda row: _interval(row, "acceptance_length")),
+            shown("speedup", _speedup),
+        ],
+        title=f"at {context:,} tokens of context",
+    )
+    return [speedups, needed, beside]
+
+
+def _by_context(
+    result: MapResult, cell: Callable[[Any], Text], last: Callable[[MapResult, int], str] | None = None
+) -> list[Column[int | None]]:
+    """A column for each context, whose rows are batches, and None for the last where there is one."""
+    rows = cells_of(result, result.featured)
+
+    def of(context: int, batch: int | None) -> str | Text:
+        if batch is None:
+            return last(result, context) if last else ""
+        row = rows.get((context, batch))
+        # of a batch of which some wait, how many run; nothing of larger ones, which are not simulated
+        return cell(row) if row and row.all_run else f"{row.mean_running_batch:.0f} run" if row else ""
+
+    first: Column[int | None] = shown("batch", lambda batch: "pays up to" if batch is None else str(batch))
+    return [first, *(shown(f"{context:,}", partial(of, context)) for context in result.contexts)]
+
+
+def _speedup(row: Any) -> Text:
+    return Text(f"{row.speedup:.2f}±{(row.speedup_high - row.speedup_low) / 2:.2f}", verdict_colour(row))
+
+
+def _needed_tokens(row: Any) -> Text:
+    """Green where there are as many."""
+    if row.required_tokens > row.num_draft_tokens + 1:
+        return Text(f"{row.required_tokens:.2f}: never", "red")
+    return Text(f"{row.required_tokens:.2f}", verdict_colour(row))
+
+
+def _up_to(result: MapResult, context: int) -> str:
+    """The crossings that are established, or on which side all batches that run lie; nothing where none does."""
+    if context not in result.decided:
+        return ""
+    found = result.crossings[context, result.featured]
+    if found.verdict == "crosses":
+        established = [crossing for crossing in found.crossings if crossing.established]
+        return ", ".join(f"{'' if one.stops_paying else 'again from '}{one}" for one in established)
+    largest = result.largest_running(context)
+    return {"always pays": f"{largest} (all)", "never pays": "none"}.get(found.verdict, "undecided")
+
+
+def _overlap(row: Any) -> str:
+    if row.required_tokens > row.num_draft_tokens + 1:
+        return "none suffices"
+    if math.isnan(row.required_overlap):
+        return ""
+    high = 1.0 if math.isnan(row.required_overlap_high) else row.required_overlap_high
+    return f"{row.required_overlap:.3f} [{row.required_overlap_low:.3f}, {high:.3f}]"
+
+
+def _interval(row: Any, name: str) -> str:
+    estimate, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
+    return f"{estimate:.2f} [{low:.2f}, {high:.2f}]"

@@ -17,15 +17,13 @@ def prove(
 
     Example: specsim prove --quick
     """
-    from specsim.reporting.console import console, progress_bar
-    from specsim.studies.prove.text import proof_table, verdict
+    from specsim.reporting.publish import publish
+    from specsim.studies.prove.text import proof_answer
     from specsim.verification.proof.chain_checks import NUM_CHECKS
     from specsim.verification.proof.chain_checks import prove as run_checks
 
-    with progress_bar("proving") as progress:
-        checks = run_checks(seed, quick=quick, progress=lambda *_: progress(1 / NUM_CHECKS))
-    screen = console()
-    screen.print(verdict(checks), style="bold", markup=False, soft_wrap=True)
-    screen.print(proof_table(checks))
-    if not all(check.passed for check in checks):
-        raise typer.Exit(1)
+    publish(
+        lambda progress: proof_answer(run_checks(seed, quick=quick, progress=lambda *_: progress(1 / NUM_CHECKS))),
+        title="proving",
+        simulates=False,
+    )

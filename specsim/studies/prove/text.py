@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
+from rich.text import Text
 
+from specsim.reporting.columns import Table, shown
+from specsim.reporting.publish import Answer
 from specsim.verification.proof.checks import Check
+
+
+def proof_answer(checks: Sequence[Check]) -> Answer:
+    """What ``specsim prove`` prints; failed when a check comes out otherwise than it must."""
+    return Answer([verdict(checks)], [proof_table(checks)], failed=not all(check.passed for check in checks))
 
 
 def verdict(checks: Sequence[Check]) -> str:
@@ -22,13 +29,17 @@ def verdict(checks: Sequence[Check]) -> str:
     )
 
 
-def proof_table(checks: Sequence[Check]) -> Table:
+def proof_table(checks: Sequence[Check]) -> Table[Check]:
     """Each check: statistic, limit, what must and what did come out."""
-    table = Table("verifier", "test", "statistic", "limit", "must", "did", "")
-    for column in (2, 3):
-        table.columns[column].justify = "right"
-    for check in checks:
-        mark = "[green]ok[/]" if check.passed else "[red]WRONG[/]"
-        statistic, limit = f"{check.statistic:,.5g}", f"{check.limit:,.5g}"
-        table.add_row(check.verifier, check.test, statistic, limit, check.expected, check.observed, mark)
-    return table
+    return Table(
+        rows=checks,
+        columns=[
+            shown("verifier", lambda check: check.verifier, left=True),
+            shown("test", lambda check: check.test, left=True),
+            shown("statistic", lambda check: f"{check.statistic:,.5g}"),
+            shown("limit", lambda check: f"{check.limit:,.5g}"),
+            shown("must", lambda check: check.expected, left=True),
+            shown("did", lambda check: check.observed, left=True),
+            shown("", lambda check: Text("ok", "green") if check.passed else Text("WRONG", "red"), left=True),
+        ],
+    )

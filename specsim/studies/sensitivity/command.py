@@ -31,33 +31,21 @@ def sensitivity(
 
     specsim sensitivity my.yaml --change 0.2 --set speculation.policy.num_draft_tokens=2
     """
-    from specsim.errors import Gathered, PartialResultError
+    from specsim.errors import Gathered
     from specsim.inputs.read.scenario import load_scenario
-    from specsim.reporting.console import console, simulation_bar, warn
-    from specsim.reporting.extrapolation import extrapolation_sentence
-    from specsim.reporting.folders import refuse_existing, write_folder
-    from specsim.reporting.inputs import cost_sentences
-    from specsim.studies.sensitivity.files import sensitivity_files
+    from specsim.reporting.publish import publish
+    from specsim.studies.sensitivity.answer import sensitivity_answer
     from specsim.studies.sensitivity.run import check_change, simulate_sensitivity
-    from specsim.studies.sensitivity.text import sensitivity_sentences, sensitivity_table
 
     gathered = Gathered()
     gathered.attempt(check_change, change)
     inputs = gathered.attempt(load_scenario, scenario, overrides or ())
     gathered.settle()
     assert inputs is not None
-    folder = out or Path("out") / f"{inputs.scenario.name}-sensitivity"
-    refuse_existing(folder, force=force, read=inputs.files.values())
-    with simulation_bar(inputs.scenario.name) as progress:
-        result = simulate_sensitivity(inputs, change, jobs=jobs, progress=progress)
-    answer, *others = sentences = [*sensitivity_sentences(inputs, result), *cost_sentences(inputs)]
-    write_folder(folder, sensitivity_files(inputs, result, sentences), force=force)
-    warn(extrapolation_sentence([(inputs, result.extrapolation)]))
-    screen = console()
-    screen.print(answer, style="bold", markup=False, soft_wrap=True)
-    for sentence in others:
-        screen.print(sentence, markup=False, soft_wrap=True)
-    screen.print(sensitivity_table(result))
-    screen.print(f"written to {folder}/", markup=False, soft_wrap=True)
-    if result.missing:
-        raise PartialResultError(f"{', '.join(result.missing)} missing")
+    publish(
+        lambda progress: sensitivity_answer(inputs, simulate_sensitivity(inputs, change, jobs=jobs, progress=progress)),
+        title=inputs.scenario.name,
+        out=out or Path("out") / f"{inputs.scenario.name}-sensitivity",
+        force=force,
+        read=inputs.files.values(),
+    )

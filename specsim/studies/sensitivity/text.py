@@ -8,9 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from rich.table import Table
-
 from specsim.inputs.read.scenario import Inputs
+from specsim.reporting.columns import Table, shown
 from specsim.reporting.wording import drafts, from_to, pays_throughout
 from specsim.studies.sensitivity.shifts import Outcome, SensitivityResult, Shift
 
@@ -61,7 +60,7 @@ def _not_established(result: SensitivityResult) -> Iterator[str]:
     ends = (outcome for shift in result.shifts for outcome in (shift.lower, shift.higher))
     batches = sorted({batch for outcome in (result.base, *ends) for batch in outcome.left_open})
     if batches:
-        named = f"batch{'es' if len(batches) > 1 else ''} {' and '.join(f'{batch:.0f}' for batch in batches)}"
+        named = f"{'batches' if len(batches) > 1 else 'batch'} {' and '.join(f'{batch:.0f}' for batch in batches)}"
         grid: dict[float, str] = {result.batches[0]: "smaller", result.batches[-1]: "larger"}
         beyond = [f"{grid[batch]} curve.batches" for batch in batches if batch in grid]
         yield (
@@ -107,17 +106,18 @@ def _speedup(outcome: Outcome) -> str:
     return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
-def sensitivity_table(result: SensitivityResult) -> Table:
+def sensitivity_table(result: SensitivityResult) -> Table[Shift]:
     """A row for each input, what moves the answer most first."""
     what = "up to batch" if result.has_break_even else f"speedup at batch {result.batches[-1]}"
-    table = Table()
-    table.add_column("input")
-    for side in ("lower", "higher"):
-        table.add_column(f"{percent(result)} {side}: {what}", justify="right")
-    table.add_column("for each percent", justify="right")
-    for shift in result.by_swing:
-        table.add_row(shift.name, ending(result, shift.lower), ending(result, shift.higher), _slope(result, shift))
-    return table
+    return Table(
+        rows=result.by_swing,
+        columns=[
+            shown("input", lambda shift: shift.name, left=True),
+            shown(f"{percent(result)} lower: {what}", lambda shift: ending(result, shift.lower)),
+            shown(f"{percent(result)} higher: {what}", lambda shift: ending(result, shift.higher)),
+            shown("for each percent", lambda shift: _slope(result, shift)),
+        ],
+    )
 
 
 def _slope(result: SensitivityResult, shift: Shift) -> str:

@@ -14,6 +14,7 @@ from specsim.studies.simulate.text import rate_is_met
 from specsim.studies.sweep.cells import TPOT_P50, CellResult
 from specsim.studies.sweep.run import Cell, Sweep
 from specsim.studies.sweep.value_labels import Labels
+from specsim.units import plural
 
 MOST_ROWS = 48
 """Cells shown on a terminal; all are in the files."""
@@ -105,7 +106,7 @@ def _keeping_up(sweep: Sweep) -> Iterator[str]:
 
 
 def _cells(number: int) -> str:
-    return f"{number:,} cell{'s' if number != 1 else ''}"
+    return plural(number, "cell")
 
 
 def _times(speedup: Interval) -> str:

@@ -27,11 +27,9 @@ def theory(
     Example: specsim theory --alpha 0.8 --gamma 4 --draft-cost 0.05
     """
     from specsim.inputs.read.scenario import read_device
-    from specsim.reporting.console import console
+    from specsim.reporting.publish import Answer, show
     from specsim.studies.theory.text import read_numbers, theory_answer, theory_table
 
     alphas, gammas = read_numbers(alpha, gamma, draft_cost)
-    profile = read_device(device)
-    screen = console()
-    screen.print(theory_answer(alphas, gammas, draft_cost, profile), style="bold", markup=False, soft_wrap=True)
-    screen.print(theory_table(alphas, gammas, draft_cost, profile))
+    asked = alphas, gammas, draft_cost, read_device(device)
+    show(Answer([theory_answer(*asked)], [theory_table(*asked)]))

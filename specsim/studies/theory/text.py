@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rich.table import Table
-
 from specsim.analysis.closed_form import (
     best_gamma,
     break_even_batch,
@@ -18,6 +16,7 @@ from specsim.analysis.closed_form import (
 from specsim.errors import InputError, Problem
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.read.lists import read_list
+from specsim.reporting.columns import Table, shown
 from specsim.reporting.wording import draft_tokens
 
 LARGEST_GAMMA = 64  # searched for the best one
@@ -62,23 +61,27 @@ def theory_answer(alphas: Sequence[float], gammas: Sequence[int], draft_cost: fl
     )
 
 
-def theory_table(alphas: Sequence[float], gammas: Sequence[int], draft_cost: float, device: Device) -> Table:
+def theory_table(
+    alphas: Sequence[float], gammas: Sequence[int], draft_cost: float, device: Device
+) -> Table[tuple[float, int]]:
     """One row per acceptance and draft length."""
-    headers = ("acceptance α", "draft tokens γ", "tokens per verify", "speedup", "free up to batch", "pays up to batch")
-    table = Table(*headers, "best γ", caption="constant α, decode only, weight traffic only, hard maximum, full peaks")
-    for column in table.columns:
-        column.justify = "right"
-    for alpha in alphas:
-        best = best_gamma(alpha, draft_cost, LARGEST_GAMMA)
-        for gamma in gammas:
-            tokens = float(expected_tokens(alpha, gamma))
-            gain = float(speedup(tokens, gamma, draft_cost))
-            free = free_verify_batch(_ridge(device), gamma)
-            pays = break_even_batch(_ridge(device), alpha, gamma, draft_cost)
-            cells = (f"{alpha:g}", str(gamma), f"{tokens:.2f}", f"{gain:.2f}", str(free), _batch(pays), str(best))
-            table.add_row(*cells, style="bold" if gamma == best else None)
-        table.add_section()
-    return table
+    ridge = _ridge(device)
+    best = {alpha: best_gamma(alpha, draft_cost, LARGEST_GAMMA) for alpha in alphas}
+    return Table(
+        rows=[(alpha, gamma) for alpha in alphas for gamma in gammas],
+        columns=[
+            shown("acceptance α", lambda row: f"{row[0]:g}"),
+            shown("draft tokens γ", lambda row: str(row[1])),
+            shown("tokens per verify", lambda row: f"{float(expected_tokens(*row)):.2f}"),
+            shown("speedup", lambda row: f"{float(speedup(expected_tokens(*row), row[1], draft_cost)):.2f}"),
+            shown("free up to batch", lambda row: str(free_verify_batch(ridge, row[1]))),
+            shown("pays up to batch", lambda row: _batch(break_even_batch(ridge, *row, draft_cost))),
+            shown("best γ", lambda row: str(best[row[0]])),
+        ],
+        bold=lambda row: row[1] == best[row[0]],
+        sections=range(0, len(alphas) * len(gammas), len(gammas)),
+        caption="constant α, decode only, weight traffic only, hard maximum, full peaks",
+    )
 
 
 def _batch(batch: float | None) -> str:

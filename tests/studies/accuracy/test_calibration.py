@@ -13,10 +13,10 @@ from specsim.inputs.measured.steps import read_steps
 from specsim.inputs.models.engine import Engine
 from specsim.inputs.read import catalogue
 from specsim.inputs.read.scenario import load_scenario
+from specsim.studies.accuracy.calibrate.answer import profile_text
 from specsim.studies.accuracy.calibrate.observations import serving_observations, step_observations
 from specsim.studies.accuracy.calibrate.parameters import PARAMETERS, candidates, own_value, with_values
 from specsim.studies.accuracy.calibrate.run import NOISE, Observation, calibrate
-from specsim.studies.accuracy.calibrate.text import profile_text
 from specsim.studies.accuracy.calibrate.usable import chosen_rows
 
 TRUTH = {

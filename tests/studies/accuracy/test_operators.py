@@ -11,8 +11,10 @@ from specsim.costs.linear import Linear, linear_time
 from specsim.costs.roofline import device_rates
 from specsim.inputs.measured.operator_tables import OperatorTable
 from specsim.inputs.read.scenario import read_device
-from specsim.studies.accuracy.operators.run import folds, priced, summaries
-from specsim.studies.accuracy.operators.text import Operators, operator_files, operator_sentences
+from specsim.reporting.publish import answer_files
+from specsim.studies.accuracy.operators.answer import operators_answer
+from specsim.studies.accuracy.operators.run import Operators, folds, priced, summaries
+from specsim.studies.accuracy.operators.text import operator_sentences
 
 H100 = read_device("h100-sxm")
 PRODUCTS = pd.DataFrame(
@@ -117,7 +119,7 @@ def test_errors_by_group(tmp_path):
     first, device = operator_sentences(operators)
     assert first.startswith("Large BF16 matrix products are priced within 10.0% and decode attention within 10.0% ")
     assert device.startswith("h100-sxm, vllm 0.24.0: matrix product (weights ≥ 32 MB, ≤ 1025 rows) 10.0% median")
-    for name, write in operator_files(operators, pd.Timestamp("2026-01-01").date()).items():
+    for name, write in answer_files(operators_answer(operators, drawn=True)).items():
         write(tmp_path / name)
     assert "0 of" not in (tmp_path / "operators.md").read_text()
     assert len(pd.read_csv(tmp_path / "operators.csv")) == len(table)

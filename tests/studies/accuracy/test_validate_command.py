@@ -1,5 +1,6 @@
 """``specsim validate`` on small tables: the answer first, and its files."""
 
+import json
 import re
 from datetime import date
 
@@ -50,7 +51,10 @@ def test_its_files(command, tables):
     code, printed, _ = command("validate", *options, "--jobs", "1", "--out", out)
     assert code == 0
     written = {file.name for file in out.iterdir()}
-    assert written == {"accuracy.md", "accuracy.csv", "accuracy.png", "accuracy_steps.csv"}
+    assert written == {
+        *("accuracy.md", "accuracy.csv", "accuracy.png", "accuracy.svg", "accuracy_steps.csv"),
+        *("answer.txt", "manifest.json"),
+    }
     page = (out / "accuracy.md").read_text()
     assert f"on {date.today().isoformat()}, specsim {specsim.__version__}, from mine, trace." in page
     assert f"- {printed.splitlines()[0]}" in page
@@ -63,6 +67,10 @@ def test_its_files(command, tables):
     steps = pd.read_csv(out / "accuracy_steps.csv")
     assert steps["error"].tolist() == pytest.approx((steps["predicted_ms"] / steps["measured_ms"] - 1).tolist())
     assert (out / "accuracy.png").read_bytes().startswith(b"\x89PNG")
+    described = json.loads((out / "manifest.json").read_text())["columns"]
+    assert [column["name"] for column in described["accuracy.csv"]] == points.columns.tolist()
+    assert [column["name"] for column in described["accuracy_steps.csv"]] == steps.columns.tolist()
+    assert all(column["description"] for columns in described.values() for column in columns)
 
 
 def test_steps_alone_simulate_nothing(command, tables, monkeypatch):
@@ -73,7 +81,8 @@ def test_steps_alone_simulate_nothing(command, tables, monkeypatch):
     code, out, err = command("validate", "--steps", tables / "trace.csv", "--scenario", DEMO, "--out", tables / "new")
     assert (code, err) == (0, "")
     assert out.startswith("Steps of trace: median error ")
-    assert {file.name for file in (tables / "new").iterdir()} == {"accuracy.md", "accuracy_steps.csv"}
+    due = {"accuracy.md", "accuracy_steps.csv", "answer.txt", "manifest.json"}
+    assert {file.name for file in (tables / "new").iterdir()} == due
 
 
 def test_a_shipped_table_of_steps_by_name(command):

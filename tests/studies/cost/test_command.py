@@ -1,5 +1,7 @@
 """One step on the command line: the answer first, a folder only where asked for, and what it refuses."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -34,9 +36,14 @@ def test_every_scenario_by_its_own_policy(command, name, tmp_path):
 def test_what_is_written(command, tmp_path):
     arguments = ("cost", DEMO, "--batch", "4", "--num-draft-tokens", "0", "--out", tmp_path)
     assert command(*arguments).code == 0
-    due = {"answer.txt", "cost.csv", "cost.png", "cost.svg", "memory.csv", "provenance.json", "scenario.yaml"}
+    due = {*("answer.txt", "cost.csv", "cost.png", "cost.svg", "memory.csv")}
+    due |= {*("manifest.json", "provenance.json", "scenario.yaml")}
     assert {file.name for file in tmp_path.iterdir()} == due
     assert len(pd.read_csv(tmp_path / "memory.csv")) == 1
+    described = json.loads((tmp_path / "manifest.json").read_text())["columns"]
+    for name, columns in described.items():
+        assert [column["name"] for column in columns] == pd.read_csv(tmp_path / name).columns.tolist()
+        assert all(column["description"] for column in columns)
     code, out, err = command(*arguments)
     assert (code, out) == (2, "")
     assert "--force" in err

@@ -13,9 +13,16 @@ from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import load_scenario
 from specsim.simulation.expected import decode_step
 from specsim.simulation.replica import Simulation
-from specsim.studies.map.batches import chosen_batches, worth_running
 from specsim.studies.map.cells import running
-from specsim.studies.map.contexts import at_context, chosen_contexts, draft_lengths, lengths_at, positions
+from specsim.studies.map.grid import (
+    at_context,
+    chosen_batches,
+    chosen_contexts,
+    draft_lengths,
+    lengths_at,
+    positions,
+    worth_running,
+)
 from specsim.studies.map.required import overlap_for, required
 from specsim.studies.map.run import simulate_map
 from specsim.studies.shared import points

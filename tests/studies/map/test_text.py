@@ -10,11 +10,10 @@ import pytest
 from specsim.analysis.crossings import find_crossings
 from specsim.inputs.read.scenario import load_scenario
 from specsim.reporting.text import as_text
-from specsim.studies.map.contexts import lengths_at
+from specsim.studies.map.grid import lengths_at
 from specsim.studies.map.required import required
 from specsim.studies.map.run import MapResult
-from specsim.studies.map.tables import map_tables
-from specsim.studies.map.text import headline, map_sentences
+from specsim.studies.map.text import headline, map_sentences, map_tables
 
 BATCHES = (1, 32, 512)
 TOKENS = 2.5
@@ -48,6 +47,10 @@ def mapped(inputs, speedups, running=math.inf, **changes):
             rows.append(shared | own | ends)
     lengths = {context: lengths_at(inputs, context) for context in speedups}
     return MapResult(BATCHES, (3,), 3, lengths, pd.DataFrame(rows), crossings, **changes)
+
+
+def text_of(inputs, result):
+    return as_text(map_sentences(inputs, result), *(table.shown() for table in map_tables(inputs, result)))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +96,7 @@ def test_where_no_acceptance_would_do_it_is_said(inputs):
     result = mapped(inputs, {256: (2, 0.5, 0.4)})
     (found,) = [sentence for sentence in map_sentences(inputs, result) if "tokens per verify" in sentence]
     assert "cannot pay: it would take 5.00 tokens per verify, and there are 4 at most" in found
-    text = as_text([], *map_tables(inputs, result))
+    text = text_of(inputs, result)
     assert "5.00: never" in text
     assert "none suffices" in text
 
@@ -104,7 +107,7 @@ def test_batches_that_do_not_run_at_once_are_said_and_leave_no_figures(inputs):
     assert sentences[0].endswith("; at 1,024 tokens it pays at every batch simulated, 1 to 32.")
     (found,) = [sentence for sentence in sentences if "run at once" in sentence]
     assert "from these batches on: 512 at 1,024 tokens" in found
-    text = as_text(sentences, *map_tables(inputs, result))
+    text = text_of(inputs, result)
     assert "195 run" in text
     assert "3.33" not in text
 
@@ -114,7 +117,7 @@ def test_a_context_at_which_no_batch_runs_is_left_out_of_the_answer(inputs):
     assert result.decided == (256,)
     assert headline(inputs.scenario, result).startswith("At 256 tokens of context")
     assert "1 at 512 tokens" in " ".join(map_sentences(inputs, result))
-    as_text([], *map_tables(inputs, result))
+    text_of(inputs, result)
 
 
 def test_best_lengths_of_both_ends(inputs):

@@ -141,7 +141,7 @@ def test_the_code_is_what_computes(tmp_path):
     shutil.copytree(package, copied, ignore=shutil.ignore_patterns("__pycache__", "_data"))
     before = sources_digest(copied)
     assert before == sources_digest(package)
-    for shown in ("reporting/wording.py", "studies/simulate/text.py", "studies/accuracy/validate/steps_text.py"):
+    for shown in ("reporting/wording.py", "studies/simulate/text.py", "studies/simulate/fleet_text.py"):
         (copied / shown).write_text("# shows something else\n")
     assert sources_digest(copied) == before
     with (copied / "engine" / "schedule.py").open("a") as source:

@@ -1,25 +1,18 @@
-"""What a person reads of a calibration, and the profile that it writes."""
+"""What a person reads of a calibration."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import yaml
-from rich.table import Table
 
-import specsim
 from specsim import units
-from specsim.forward import Reach
 from specsim.inputs.models.engine import Engine
-from specsim.studies.accuracy.calibrate.parameters import VLLM_GRAPH_SIZES
-from specsim.studies.accuracy.calibrate.run import DIGITS, Calibration, Observation
+from specsim.reporting.columns import Table, shown
+from specsim.studies.accuracy.calibrate.run import DIGITS, Calibration, Fitted, Observation
 
 
-def answer(found: Calibration, points: Sequence[Observation]) -> str:
+def headline(found: Calibration, points: Sequence[Observation]) -> str:
     """The result in a sentence."""
     before, after = np.abs(found.prior_errors), np.abs(found.errors)
     known = sum(p.identified for p in found.parameters)
@@ -51,26 +44,41 @@ def reservations(engine: Engine, *, speculating: bool, num_open: int) -> list[st
     return sentences
 
 
-def parameter_table(found: Calibration) -> Table:
+def parameter_table(found: Calibration) -> Table[Fitted]:
     """Each parameter before and after."""
-    table = Table(title="parameters")
-    for name in ("parameter", "prior", "fitted", "standard error", ""):
-        table.add_column(name, justify="left" if name in ("parameter", "") else "right")
-    for p in found.parameters:
-        value, error = _text(p.path, p.value), f"{p.error:.0%}" if p.identified else ""
-        remark = "" if p.identified else "at its limit" if p.at_limit else "not identified: kept"
-        table.add_row(p.path, _text(p.path, p.prior), value, error, remark)
-    return table
+    return Table(
+        rows=found.parameters,
+        columns=[
+            shown("parameter", lambda p: p.path, left=True),
+            shown("prior", lambda p: _text(p.path, p.prior)),
+            shown("fitted", lambda p: _text(p.path, p.value)),
+            shown("standard error", lambda p: f"{p.error:.0%}" if p.identified else ""),
+            shown("", _remark, left=True),
+        ],
+        title="parameters",
+    )
 
 
-def point_table(found: Calibration, points: Sequence[Observation]) -> Table:
+def _remark(p: Fitted) -> str:
+    return "" if p.identified else "at its limit" if p.at_limit else "not identified: kept"
+
+
+Point = tuple[Observation, float, float]
+"""A figure, and its error before and after."""
+
+
+def point_table(found: Calibration, points: Sequence[Observation]) -> Table[Point]:
     """Each figure's error before and after."""
-    table = Table(title="predicted / measured - 1")
-    for name in ("figure", "measured", "before", "after"):
-        table.add_column(name, justify="left" if name == "figure" else "right")
-    for point, before, after in zip(points, found.prior_errors, found.errors, strict=True):
-        table.add_row(point.name, f"{point.measured:,.4g}", f"{before:+.1%}", f"{after:+.1%}")
-    return table
+    return Table(
+        rows=list(zip(points, found.prior_errors.tolist(), found.errors.tolist(), strict=True)),
+        columns=[
+            shown("figure", lambda point: point[0].name, left=True),
+            shown("measured", lambda point: f"{point[0].measured:,.4g}"),
+            shown("before", lambda point: f"{point[1]:+.1%}"),
+            shown("after", lambda point: f"{point[2]:+.1%}"),
+        ],
+        title="predicted / measured - 1",
+    )
 
 
 def _text(path: str, value: float | None) -> str:
@@ -82,57 +90,3 @@ def _text(path: str, value: float | None) -> str:
 
 def _is_time(path: str) -> bool:
     return "time" in path or path.endswith("launch")
-
-
-def profile_text(
-    found: Calibration,
-    *,
-    name: str,
-    device: str,
-    data: Sequence[Path],
-    num_points: int,
-    reached: Reach,
-    today: date,
-) -> str:
-    """The profile as YAML, each fitted number with its source; it reads back as the same profile.
-
-    Args:
-        found: the fit.
-        name: what to call the profile.
-        device: catalogue name of the device that it is for.
-        data: tables that it was fitted to.
-        num_points: figures of them that were used.
-        reached: how far the steps behind the figures went.
-        today: the date of the fit.
-    """
-    engine = found.engine
-    profile: dict[str, Any] = {"name": name, "device": device}
-    profile |= engine.model_dump(mode="json", exclude_none=True, exclude={"name", "device", "sources"})
-    profile["kernels"] = {block: fields for block, fields in profile.get("kernels", {}).items() if fields}
-    if not profile["kernels"]:
-        del profile["kernels"]
-    tables, median = ", ".join(file.name for file in data), float(np.median(np.abs(found.errors)))
-    sources = {path: source.model_dump() for path, source in engine.sources.items()}
-    for p in found.parameters:
-        if p.identified or p.at_limit:
-            certainty = "the figures would have it beyond this limit" if p.at_limit else f"standard error {p.error:.0%}"
-            sources[p.path] = {
-                "kind": "measured",
-                "reference": (
-                    f"specsim calibrate, {today.isoformat()}, specsim {specsim.__version__}: fitted with the others to "
-                    f"{num_points} figures of {tables} (median error then {median:.1%}); {certainty}"
-                ),
-            }
-    if engine.graphs and "graphs.sizes" not in sources and engine.graphs.sizes == VLLM_GRAPH_SIZES:
-        reference = (
-            "vLLM's default capture sizes up to 512 tokens (vllm/config: 1, 2, 4, multiples of 8, from 256 of 16)"
-        )
-        sources["graphs.sizes"] = {"kind": "assumed", "reference": reference}
-    if engine.graphs and "graphs.eager_time_per_layer" not in sources and "graphs" not in sources:
-        reference = "not identified by the figures: launching is taken to add nothing to the device's own time"
-        sources["graphs.eager_time_per_layer"] = {"kind": "assumed", "reference": reference}
-    profile["measured_range"] = reached._asdict()
-    sources["measured_range"] = {"kind": "measured", "reference": f"the most in a step behind the figures of {tables}"}
-    profile["sources"] = sources
-    text: str = yaml.safe_dump(profile, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
-    return text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def price_operators(folder: Path, progress: Callable[[float], None] | None = Non
 
     Args:
         folder: of the systems' tables.
-        progress: told the share done after each operator of a device.
+        progress: told of finished work.
 
     Returns:
         One row per measurement: device, stack, operator, precision, size_class, size (of weights, KV or message [B], or
@@ -62,11 +63,11 @@ def price_operators(folder: Path, progress: Callable[[float], None] | None = Non
     """
     asked = [(device, operator) for device in SYSTEMS for operator in OPERATORS]
     frames = []
-    for done, (device, operator) in enumerate(asked, 1):
+    for device, operator in asked:
         profile = read_device(device)
         frames += [priced(table, profile) for table in read_operators(folder, device, operator)]
         if progress:
-            progress(done / len(asked))
+            progress(1 / len(asked))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -206,3 +207,21 @@ def _errors(errors: Floats, prefix: str) -> dict[str, float]:
     median, p90 = np.percentile(np.abs(errors), (50, 90))
     found = {"rows": errors.size, "median": median, "p90": p90, "bias": errors.mean()}
     return {prefix + name: value for name, value in found.items()}
+
+
+class Operators:
+    """Priced operators.
+
+    Args:
+        rows: as ``price_operators`` returns them.
+        release: of the package that holds their measurements.
+    """
+
+    def __init__(self, rows: pd.DataFrame, release: str) -> None:
+        self.rows = rows
+        self.release = release
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """Errors by group."""
+        return summaries(self.rows)

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from specsim.reporting.options import ForceOption, JobsOption
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from specsim.studies.accuracy.operators.text import Operators
-    from specsim.studies.accuracy.validate.text import Validation
 
 
 def validate(
@@ -57,83 +51,49 @@ def validate(
 
     specsim validate --operators
     """
-    from datetime import date
-
+    from specsim.inputs.measured.operator_tables import installed
+    from specsim.inputs.measured.serving_tables import read_measurements
     from specsim.inputs.measured.steps import read_steps
     from specsim.inputs.read import catalogue
-    from specsim.reporting.console import warn
-    from specsim.reporting.extrapolation import extrapolation_sentence
-    from specsim.reporting.folders import refuse_existing, write_folder
-    from specsim.studies.accuracy.operators.text import operator_files, operator_sentences, operator_table
-    from specsim.studies.accuracy.validate.files import accuracy_files
+    from specsim.reporting.publish import Answer, Progress, publish
+    from specsim.studies.accuracy.operators.run import Operators, price_operators
+    from specsim.studies.accuracy.validate.answer import accuracy_answer
+    from specsim.studies.accuracy.validate.run import validate as simulate_points
     from specsim.studies.accuracy.validate.steps import price_steps
-    from specsim.studies.accuracy.validate.steps_text import step_sentences, step_table
-    from specsim.studies.accuracy.validate.tables import validation_tables
-    from specsim.studies.accuracy.validate.text import validation_sentences
+    from specsim.studies.accuracy.validate.sweeps import Validation
 
     if measurements is None and not steps and not operators:
         measurements, steps = "published", catalogue.names("steps")
-    if out:
-        refuse_existing(out, force=force)
-    single = _price_operators() if operators else None
-    here, found, sentences = [Path.cwd()], None, list[str]()
-    files = [catalogue.find("steps", name, here, where="--steps", path="") for name in steps or ()]
-    priced = {file.stem: price_steps(read_steps(file), where=str(file), scenario=scenario) for file in files}
-    names = list(priced)
+    tables = installed("--operators") if operators else None
+    here, file = [Path.cwd()], None
+    step_files = [catalogue.find("steps", name, here, where="--steps", path="") for name in steps or ()]
+    single = [(table, read_steps(table)) for table in step_files]
     if measurements:
         file = catalogue.find("measurements", measurements, here, where="--measurements", path="")
-        found, names = _simulate(file, scenario, quick=quick, jobs=jobs), [file.stem, *names]
-        sentences += validation_sentences(found)
-    sentences += step_sentences(priced)
-    if quick and found:
-        sentences.append("A quick look: short runs, one of each, at the smallest and the largest load of each curve.")
-    warning = extrapolation_sentence(
-        [*(one for point in (found.results if found else ()) for one in point.beyond)]
-        + [step.beyond for steps in priced.values() for step in steps if step.beyond]
+    points = read_measurements(file) if file else ()
+    share = 1 / max(1, bool(tables) + bool(file))
+
+    def study(progress: Progress) -> Answer:
+        def told(done: float) -> None:
+            progress(share * done)
+
+        found, priced_operators = None, None
+        if tables:
+            folder, release = tables
+            priced_operators = Operators(price_operators(folder, told), release)
+        priced = {table.stem: price_steps(rows, where=str(table), scenario=scenario) for table, rows in single}
+        if file:
+            where = str(file)
+            results = simulate_points(points, where=where, scenario=scenario, quick=quick, jobs=jobs, progress=told)
+            found = Validation(results)
+        names = [table.stem for table in (file, *step_files) if table]
+        return accuracy_answer(found, priced, priced_operators, names, quick=quick, drawn=out is not None)
+
+    publish(
+        study,
+        title=file.stem if file else "pricing",
+        out=out,
+        force=force,
+        read=[*step_files, *([file] if file else [])],
+        simulates=file is not None,
     )
-    if out:
-        noted = [*sentences, warning] if warning else sentences
-        made = accuracy_files(found, priced, noted, names, date.today())
-        write_folder(out, made | (operator_files(single, date.today()) if single else {}), force=force)
-    tables = [*(validation_tables(found) if found else ()), *([step_table(priced)] if priced else ())]
-    if single:
-        sentences, tables = [*sentences, *operator_sentences(single)], [*tables, operator_table(single)]
-    warn(warning)
-    _show(sentences, tables, out)
-
-
-def _simulate(file: Path, scenario: str | None, *, quick: bool, jobs: int | None) -> Validation:
-    from specsim.inputs.measured.serving_tables import read_measurements
-    from specsim.reporting.console import simulation_bar
-    from specsim.studies.accuracy.validate.run import validate as simulate_points
-    from specsim.studies.accuracy.validate.text import Validation
-
-    rows = read_measurements(file)
-    with simulation_bar(file.stem) as progress:
-        return Validation(
-            simulate_points(rows, where=str(file), scenario=scenario, quick=quick, jobs=jobs, progress=progress)
-        )
-
-
-def _price_operators() -> Operators:
-    from specsim.inputs.measured.operator_tables import installed
-    from specsim.reporting.console import progress_bar
-    from specsim.studies.accuracy.operators.run import price_operators
-    from specsim.studies.accuracy.operators.text import Operators
-
-    folder, release = installed("--operators")
-    with progress_bar("pricing operators") as progress:
-        return Operators(price_operators(folder, progress), release)
-
-
-def _show(sentences: list[str], tables: list[Table], out: Path | None) -> None:
-    from specsim.reporting.console import console
-
-    screen = console()
-    screen.print(sentences[0], style="bold", markup=False, soft_wrap=True)
-    for sentence in sentences[1:]:
-        screen.print(sentence, markup=False, soft_wrap=True)
-    for table in tables:
-        screen.print(table)
-    if out:
-        screen.print(f"written to {out}/", markup=False, soft_wrap=True)

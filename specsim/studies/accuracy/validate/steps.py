@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,10 @@ class PricedStep:
     ms: float | None
     reason: str
     beyond: tuple[Inputs, Extrapolation | None] | None = None
+
+
+Steps = Mapping[str, Sequence[PricedStep]]
+"""Name of a table → its steps."""
 
 
 def price_steps(rows: Sequence[LocatedStep], *, where: str, scenario: str | None = None) -> tuple[PricedStep, ...]:

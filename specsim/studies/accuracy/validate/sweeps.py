@@ -184,3 +184,27 @@ def best_lengths(sweeps: Iterable[SweepErrors]) -> tuple[BestLength, ...]:
             lost = 1 - float(speedups[chosen] / speedups[best])
             found.append(BestLength(sweep.name, load, lengths[best], lengths[chosen], lost))
     return tuple(found)
+
+
+class Validation:
+    """Compared points with what they add up to; each part computed once.
+
+    Args:
+        results: every row of the table that was asked for.
+    """
+
+    def __init__(self, results: Sequence[Compared]) -> None:
+        self.results = tuple(results)
+        self.sweeps: tuple[SweepErrors, ...] = sweep_errors(results)
+        counted = [sweep for sweep in self.sweeps if sweep.split == "counted"]
+        self.break_evens: tuple[BreakEvenPair, ...] = break_evens(counted)
+        self.best_lengths: tuple[BestLength, ...] = best_lengths(counted)
+
+    def not_simulated(self) -> dict[str, dict[str, int]]:
+        """Reason → sweep → rows that miss an arm for it."""
+        found: dict[str, dict[str, int]] = {}
+        for result in self.results:
+            for reason in result.reasons[-1:]:  # the speculating arm lacks whatever the other does
+                sweeps = found.setdefault(reason, {})
+                sweeps[result.row.sweep] = sweeps.get(result.row.sweep, 0) + 1
+        return found

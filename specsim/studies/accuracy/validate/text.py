@@ -1,49 +1,24 @@
-"""The answer that predicted against measured serving gives, in sentences."""
+"""The answer that predicted against measured serving and single steps give, in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from specsim.analysis.agreement import error_summary
 from specsim.inputs.measured.measurements import MERITS
 from specsim.studies.accuracy.validate.bounds import FAR
 from specsim.studies.accuracy.validate.run import Compared
+from specsim.studies.accuracy.validate.steps import Steps
 from specsim.studies.accuracy.validate.sweeps import (
     NEARLY_BEST,
     BestLength,
     BreakEvenPair,
-    SweepErrors,
-    best_lengths,
-    break_evens,
+    Validation,
     predicted,
     speedup_errors,
-    sweep_errors,
     with_speedup,
 )
-
-
-class Validation:
-    """Compared points with what they add up to; each part computed once.
-
-    Args:
-        results: every row of the table that was asked for.
-    """
-
-    def __init__(self, results: Sequence[Compared]) -> None:
-        self.results = tuple(results)
-        self.sweeps: tuple[SweepErrors, ...] = sweep_errors(results)
-        counted = [sweep for sweep in self.sweeps if sweep.split == "counted"]
-        self.break_evens: tuple[BreakEvenPair, ...] = break_evens(counted)
-        self.best_lengths: tuple[BestLength, ...] = best_lengths(counted)
-
-    def not_simulated(self) -> dict[str, dict[str, int]]:
-        """Reason → sweep → rows that miss an arm for it."""
-        found: dict[str, dict[str, int]] = {}
-        for result in self.results:
-            for reason in result.reasons[-1:]:  # the speculating arm lacks whatever the other does
-                sweeps = found.setdefault(reason, {})
-                sweeps[result.row.sweep] = sweeps.get(result.row.sweep, 0) + 1
-        return found
-
+from specsim.units import plural
 
 Figure = tuple[int, float, float]
 """Line of a table, what was measured, and what is predicted."""
@@ -60,7 +35,7 @@ def other_units(figures: Iterable[Figure], of: str = "") -> Iterator[str]:
     lines = list(dict.fromkeys(far))  # both arms of a row may be
     if lines:
         yield (
-            f"More than {FAR} times off, so check the unit (ms, tokens/s): line{'s' if len(lines) > 1 else ''} "
+            f"More than {FAR} times off, so check the unit (ms, tokens/s): {'lines' if len(lines) > 1 else 'line'} "
             f"{', '.join(map(str, lines))}{of}."
         )
 
@@ -87,7 +62,7 @@ def _speedups(validation: Validation) -> Iterator[str]:
     names = {result.row.sweep for result in counted}
     yield (
         f"Predicted speedups are {errors.mape:.1%} off on average (bias {errors.bias:+.1%}) over {errors.n} points of "
-        f"{len(names)} {'sweeps' if len(names) > 1 else 'sweep'}; worst {errors.worst_error:+.0%}, {_where(worst)}."
+        f"{plural(len(names), 'sweep')}; worst {errors.worst_error:+.0%}, {_where(worst)}."
     )
     unseen = speedup_errors([result for result in counted if result.row.split == "validation"])
     if unseen and unseen.n < errors.n:
@@ -149,3 +124,17 @@ def _left_out(validation: Validation) -> Iterator[str]:
     missing = sum(bool(result.reasons) for result in validation.results)
     if missing:
         yield f"Not simulated in full: {missing} of {len(validation.results)} rows, for the reasons listed below."
+
+
+def step_sentences(steps: Steps) -> list[str]:
+    """One sentence per table."""
+    sentences = []
+    for name, rows in steps.items():
+        priced = [row for row in rows if row.ms is not None]
+        errors = error_summary([row.ms or 0 for row in priced], [row.row.ms for row in priced])
+        if errors:
+            sentences.append(
+                f"Steps of {name}: median error {errors.median:.1%}, largest {errors.worst_error:+.0%} over {errors.n}."
+            )
+        sentences += other_units(((row.line, row.row.ms, row.ms or 0) for row in priced), f" of {name}")
+    return sentences
