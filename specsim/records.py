@@ -7,13 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Int32s = NDArray[np.int32]
-Bools = NDArray[np.bool_]
+from specsim.arrays import Bools, Floats, Int32s, Ints
 
 PARTS = ("weights", "kv", "compute", "launch", "communication", "draft", "host")
 USES = ("bytes", "flops", "seconds_at_peak")

@@ -12,13 +12,9 @@ import zlib
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats, Ints, Words
 from specsim.kernels import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 LANE_DRAFT, LANE_ACCEPT, LANE_FINAL, LANE_FOUND = 0, 1, 2, 3
 LANE_HARD, LANE_RUNG = 0, 1

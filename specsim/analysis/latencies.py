@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Bools, Floats, Ints
 from specsim.records import RequestRecords, RoundRecords, RoundTally, StepRecords
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -149,7 +146,7 @@ def latency_growth(requests: RequestRecords) -> float:
     return float(per_token[-quarter:].mean() / per_token[:quarter].mean())
 
 
-def within_limits(requests: RequestRecords, limits: LatencyLimits) -> NDArray[np.bool_]:
+def within_limits(requests: RequestRecords, limits: LatencyLimits) -> Bools:
     """Whether each request met every limit, at the limit included; outputs of one token meet any TPOT."""
     # "Not above" rather than "at most", because a TPOT that does not exist is NaN.
     above_tpot = tpot(requests) > limits.tpot

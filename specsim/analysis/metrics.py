@@ -13,8 +13,9 @@ from specsim.analysis.acceptance import AcceptanceSummary, acceptance, tallied_a
 from specsim.analysis.latencies import LatencySummary, e2e, itl, summarise_latency, tallied_itl, tpot, ttft
 from specsim.analysis.replicas import num_replicas
 from specsim.analysis.steady import Window, within
+from specsim.arrays import Floats
 from specsim.forward import Reach
-from specsim.records import PARTS, Floats, RoundTally, RunRecords, StepRecords
+from specsim.records import PARTS, RoundTally, RunRecords, StepRecords
 
 
 @dataclass(frozen=True)

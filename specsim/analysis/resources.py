@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from specsim.analysis.steady import Window, seconds_within, within
-from specsim.records import USES, Floats, Ints, StepRecords
+from specsim.arrays import Floats, Ints
+from specsim.records import USES, StepRecords
 
 BYTES, PEAK_SECONDS = USES.index("bytes"), USES.index("seconds_at_peak")
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.acceptance import AcceptanceSummary, acceptance, tallied_acceptance
 from specsim.analysis.latencies import (
@@ -33,11 +32,8 @@ from specsim.analysis.latencies import (
 from specsim.analysis.metrics import mean_running_batch, output_tokens_per_s
 from specsim.analysis.resources import bandwidth_share, busy_share, flops_share, kv_share
 from specsim.analysis.steady import Window, sent_within, within
+from specsim.arrays import Bools, Floats, Ints
 from specsim.records import RequestRecords, RunRecords
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Metric(NamedTuple):

@@ -6,12 +6,11 @@ Only all-reduce was measured; the others use its figures on their own number of 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from specsim.arrays import Floats
 from specsim.costs.roofline import soft_maximum
 from specsim.inputs.models.hardware import Device
-
-Floats = NDArray[np.float64]
 
 
 def all_reduce_seconds(message_bytes: ArrayLike, group: int, device: Device) -> Floats:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats, Ints
 from specsim.forward import (
     CORRECTED_ROWS,
     FUSED_TOKENS,
@@ -22,9 +22,6 @@ from specsim.forward import (
     Pass,
 )
 from specsim.kernels import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 Parts: TypeAlias = tuple[float, float, float, float, float]
 """Seconds of a pass: weights, KV, compute, launch, communication."""

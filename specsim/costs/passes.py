@@ -9,8 +9,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats, Ints
 from specsim.costs.attention import AttentionCost
 from specsim.costs.collectives import all_reduce_seconds, all_to_all_seconds, send_seconds
 from specsim.costs.experts import expert_time
@@ -24,9 +24,6 @@ from specsim.costs.slowed import slowed
 from specsim.costs.use import PassUse
 from specsim.forward import Pass
 from specsim.inputs.models.hardware import Device
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 CORRECTION_KERNELS = 3
 

@@ -11,9 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from specsim.arrays import Floats, Ints
 from specsim.costs.attention import AttentionCost
 from specsim.costs.experts import ExpertProduct, expert_time
 from specsim.costs.linear import BYTES_PER_ELEMENT, Linear, linear_time
@@ -22,9 +20,6 @@ from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.row_table import RowTable
 from specsim.costs.shapes import ForwardShape
 from specsim.inputs.models.hardware import Device
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Counting(NamedTuple):

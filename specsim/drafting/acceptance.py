@@ -15,13 +15,11 @@ independent from position to position; a real pair of models may gain more or le
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from specsim.arrays import Floats, Ints
 from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.variation import no_variation
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def overlapping_rows(

@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Bools, Ints
 from specsim.drafting.passes import drafter_form, fill_passes, most_passes, tokens_to_take_in
 from specsim.drafting.shape import DraftShape, chain
 from specsim.forward import NUM_SUMS, Pass
 from specsim.inputs.models.speculation import ModelDrafter
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,9 @@ A lookup sees the text and not the target's next tokens, so what it finds is dra
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats, Ints
 from specsim.inputs.models.speculation import ModelDrafter, NgramLookup
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def share_at_least(drafter: ModelDrafter | NgramLookup, num_draft_tokens: int) -> Floats:

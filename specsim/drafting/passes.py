@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, assert_never
 
-import numpy as np
-from numpy.typing import NDArray
-
+from specsim.arrays import Ints
 from specsim.drafting.shape import DraftShape
 from specsim.forward import (
     CONTEXT_TOKENS,
@@ -28,9 +26,6 @@ from specsim.inputs.models.speculation import (
     MTPLayers,
 )
 from specsim.kernels import kernel
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 NO_PASSES, TOKEN_A_PASS, ALL_HEADS, WHOLE_BLOCK = 0, 1, 2, 3
 ACCEPTED, VERIFIED, LAST, LACKING, LACKING_OF_VERIFIED = 0, 1, 2, 3, 4

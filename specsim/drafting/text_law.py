@@ -8,11 +8,9 @@ as a chain.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats
 from specsim.drafting.text_models import TextModels
-
-Floats = NDArray[np.float64]
 
 SETTLED, MOST_ROUNDS = 1e-10, 2000
 """Where the law of contexts moves by less from one round to the next, or after so many, it is taken as stationary."""

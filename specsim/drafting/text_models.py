@@ -12,12 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from specsim.arrays import Bools, Floats, Ints
 from specsim.drafting.ngrams import Ngrams
 from specsim.verification.processing.processors import process
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class TextModels(NamedTuple):

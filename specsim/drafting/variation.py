@@ -12,16 +12,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Bools, Floats, Ints, Words
 from specsim.drafting.beta import LEVELS
 from specsim.kernels import kernel
 from specsim.uniforms import BY_TRAIT, LANE_HARD, NUM_LANES, draw_luck
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 RUNGS = 16
 SHARE, STAY, ENTER = 0, 1, 2

@@ -8,13 +8,11 @@ which rounds begin is the stationary law of the chain from one round's start to 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats
 from specsim.drafting.beta import LEVELS
 from specsim.drafting.varying import Chances, chances, context_factors, overlap_table
 from specsim.inputs.models.acceptance import StatedAcceptance
-
-Floats = NDArray[np.float64]
 
 
 def accepted_law(overlap: Floats, chance: Chances) -> Floats:

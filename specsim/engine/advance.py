@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from specsim.arrays import Floats, Words
 from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step, use_step
 from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.passes import DrafterForm
@@ -36,10 +37,8 @@ from specsim.engine.state import (
     STEPS,
     VERIFIED,
     WAITING,
-    Floats,
     Replica,
     Requests,
-    Words,
 )
 from specsim.engine.step_passes import fill_work
 from specsim.engine.verify_chains import TEXT_RULE, TREE_RULE, verify_chains

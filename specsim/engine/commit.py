@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from specsim.arrays import Words
 from specsim.drafting.passes import DrafterForm, tokens_to_take_in
 from specsim.engine.log import (
     NUM_EMITTED,
@@ -17,7 +18,7 @@ from specsim.engine.log import (
 )
 from specsim.engine.scheduler_limits import Limits
 from specsim.engine.slots import look_ahead, vacate
-from specsim.engine.state import CHUNKS, DECODES, FINISHED, NOW, ROUNDS, RUNNING, STEPS, Replica, Requests, Words
+from specsim.engine.state import CHUNKS, DECODES, FINISHED, NOW, ROUNDS, RUNNING, STEPS, Replica, Requests
 from specsim.kernels import kernel
 
 

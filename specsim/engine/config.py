@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from specsim.arrays import Floats, Ints
 from specsim.costs.lowered import StepForm, empty_step
 from specsim.costs.step import Pricing, StepCost
 from specsim.drafting.acceptance import PositionAcceptance
@@ -21,7 +22,6 @@ from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import Serving
 from specsim.engine.scheduler_limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, Limits
 from specsim.engine.segments import no_segments, segments_of
-from specsim.engine.state import Floats, Ints
 from specsim.engine.verify_chains import BLOCK_RULE, GREEDY_RULE, TEXT_RULE, TOKEN_RULE, TREE_RULE
 from specsim.inputs.models.policy import GoodputPolicy, Policy, StaticPolicy
 from specsim.inputs.models.speculation import BlockParallelHead, EagleHead, ModelDrafter, MTPLayers

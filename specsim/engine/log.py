@@ -6,26 +6,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from specsim.engine.state import (
-    BLOCKS_IN_USE,
-    DECODES,
-    NOW,
-    ROUNDS,
-    RUNNING,
-    STEP_END,
-    STEPS,
-    WAITING,
-    Floats,
-    Ints,
-    Replica,
-)
+from specsim.arrays import Floats, Int32s, Ints
+from specsim.engine.state import BLOCKS_IN_USE, DECODES, NOW, ROUNDS, RUNNING, STEP_END, STEPS, WAITING, Replica
 from specsim.forward import CONTEXT_TOKENS, PROMPT_TOKENS, TOKENS
 from specsim.kernels import kernel
 from specsim.records import PARTS, USES
-
-Int32s = NDArray[np.int32]
 
 NUM_STEP_COUNTS, NUM_ROUND_COLUMNS = 8, 7
 KV_BLOCKS, NUM_EMITTED = 5, 7  # of the counts of a step

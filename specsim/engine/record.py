@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from specsim.engine.log import KV_BLOCKS, NUM_ROUND_COLUMNS, NUM_STEP_COUNTS, Int32s, Log, gap_middles
-from specsim.engine.state import ROUNDS, STEPS, Ints, Replica, Requests
+from specsim.arrays import Int32s, Ints
+from specsim.engine.log import KV_BLOCKS, NUM_ROUND_COLUMNS, NUM_STEP_COUNTS, Log, gap_middles
+from specsim.engine.state import ROUNDS, STEPS, Replica, Requests
 from specsim.records import PARTS, USES, RequestRecords, RoundRecords, RoundTally, RunRecords, StepRecords
 
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats, Int32s
 from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.passes import most_passes
@@ -37,7 +37,6 @@ from specsim.engine.state import (
     VERIFIED,
     WAITING,
     WAITING_TOKENS,
-    Floats,
     Requests,
     new_replica,
     new_requests,
@@ -228,7 +227,7 @@ class Server:
             pass
 
     @property
-    def accepted(self) -> NDArray[np.int32]:
+    def accepted(self) -> Int32s:
         """Verifies of drafts here, by request and tokens accepted [N, longest draft + 1]."""
         return self._log.accepted
 

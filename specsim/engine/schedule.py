@@ -7,20 +7,11 @@ the last request in service goes back to the line; its cache moves to the host, 
 
 from __future__ import annotations
 
+from specsim.arrays import Floats, Words
 from specsim.engine.kv_cache import find, publish
 from specsim.engine.scheduler_limits import Limits
 from specsim.engine.slots import admit, preempt_last, take_blocks
-from specsim.engine.state import (
-    BLOCKS_IN_USE,
-    CHUNKS,
-    DECODES,
-    LOOKUPS,
-    RUNNING,
-    Floats,
-    Replica,
-    Requests,
-    Words,
-)
+from specsim.engine.state import BLOCKS_IN_USE, CHUNKS, DECODES, LOOKUPS, RUNNING, Replica, Requests
 from specsim.engine.wait_queue import foremost
 from specsim.kernels import kernel
 from specsim.uniforms import LANE_FOUND

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from specsim.arrays import Floats, Ints
 from specsim.engine.segments import Segments
-from specsim.engine.state import Floats, Ints
 
 FOR_CHUNK, FOR_CONTEXT, FOR_ALL = range(3)
 """Blocks that must be free to admit a request: for its next chunk, for all its tokens so far, or for all it can ever

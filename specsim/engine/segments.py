@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from specsim.engine.state import Ints
+from specsim.arrays import Ints
 from specsim.workload.prefixes import Prefixes
 
 

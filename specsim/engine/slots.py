@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from specsim.arrays import Words
 from specsim.engine.kv_cache import found_blocks, hold, make_room, release
 from specsim.engine.scheduler_limits import FOR_ALL, FOR_CONTEXT, Limits
 from specsim.engine.state import (
@@ -16,7 +17,6 @@ from specsim.engine.state import (
     RUNNING,
     Replica,
     Requests,
-    Words,
 )
 from specsim.engine.wait_queue import leave, rejoin
 from specsim.kernels import kernel

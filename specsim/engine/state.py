@@ -9,16 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Bools, Floats, Ints
 from specsim.forward import NUM_SUMS
 from specsim.records import PARTS, USES
 from specsim.uniforms import NUM_LANES
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 NOW, STEP_END = 0, 1
 """Places in ``Replica.time``."""

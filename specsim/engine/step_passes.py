@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from specsim.arrays import Ints
 from specsim.drafting.passes import DrafterForm, fill_passes
 from specsim.engine.scheduler_limits import Limits
-from specsim.engine.state import CHUNKS, DECODES, PASSES, Ints, Replica, Requests
+from specsim.engine.state import CHUNKS, DECODES, PASSES, Replica, Requests
 from specsim.forward import (
     CONTEXT_TOKENS,
     LOGIT_ROWS,

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from specsim import verification
+from specsim.arrays import Floats, Ints, Words
 from specsim.drafting.text_models import TextModels, drawn
-from specsim.engine.state import DECODES, Floats, Ints, Replica, Requests, Words
+from specsim.engine.state import DECODES, Replica, Requests
 from specsim.uniforms import BY_POSITION, BY_REQUEST, LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, luck_at
 
 

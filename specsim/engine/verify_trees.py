@@ -11,9 +11,10 @@ from typing import Protocol
 import numpy as np
 
 from specsim import verification
+from specsim.arrays import Floats, Ints
 from specsim.drafting.shape import DraftShape
 from specsim.drafting.tree_acceptance import ScoredTrees
-from specsim.engine.state import DECODES, Floats, Ints, Replica, Requests
+from specsim.engine.state import DECODES, Replica, Requests
 from specsim.uniforms import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL
 
 

@@ -11,8 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
+from specsim.arrays import Floats
 from specsim.engine.segments import segments_of
-from specsim.engine.state import Floats
 from specsim.inputs.models.fleet import KVAware, LeastLoaded, PrefixAware, Random, RoundRobin
 from specsim.inputs.models.fleet import Router as StatedRouter
 from specsim.workload.lengths import Lengths

@@ -14,10 +14,10 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
+from specsim.arrays import Floats, Ints
 from specsim.engine.config import Setup
 from specsim.engine.record import request_records
 from specsim.engine.run import Server, requests_of
-from specsim.engine.state import Floats, Ints
 from specsim.fleet.merging import merged
 from specsim.fleet.routers import Router, new_router
 from specsim.inputs.models.fleet import Router as StatedRouter

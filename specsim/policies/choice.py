@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from specsim.arrays import Floats
 from specsim.kernels import kernel
-from specsim.policies.form import INITIAL_WEIGHT, ON, TRIED, Floats, PolicyForm
+from specsim.policies.form import INITIAL_WEIGHT, ON, TRIED, PolicyForm
 
 
 @kernel

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats
 from specsim.drafting.lookups import share_at_least
 from specsim.drafting.ngrams import Ngrams, count_ngrams, tokens_of
 from specsim.drafting.replayed import ReplayedAcceptance
@@ -114,7 +114,7 @@ class Sources:
     def _distributions(self) -> np.random.Generator:
         return stream(self._scenario.seed, "distributions")
 
-    def share_at_least(self, num_draft_tokens: int) -> NDArray[np.float64]:
+    def share_at_least(self, num_draft_tokens: int) -> Floats:
         """Share of drafts of at least 1, 2, .. tokens where so many are asked for [num_draft_tokens]."""
         return share_at_least(self._scenario.speculation.drafter, num_draft_tokens)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Ints
 from specsim.costs.step import StepTime
 from specsim.drafting.drafters import PromptWork, catch_up_tokens, draft_passes
 from specsim.drafting.lookups import drafts_of_batches
@@ -14,8 +14,6 @@ from specsim.forward import Pass, attended
 from specsim.inputs.models.speculation import NgramLookup
 from specsim.simulation.replica import Simulation
 from specsim.streams import stream
-
-Ints = NDArray[np.int64]
 
 BATCH_SAMPLE = 64  # batches; each request's own share of drafts is then exact to 1 / 64 of a draft
 

@@ -10,11 +10,14 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from specsim.arrays import Bools
+from specsim.arrays import Floats as Float64s
+from specsim.arrays import Ints as Int64s
+
+__all__ = ["Bools", "ChainVerifier", "Emitted", "Float64s", "Floats", "Int64s", "Ints", "Outcome", "RuleName"]
+
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Floats: TypeAlias = NDArray[np.floating[Any]]
-Int64s: TypeAlias = NDArray[np.int64]
-Float64s: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
 Emitted: TypeAlias = tuple[Int64s, Int64s]
 Outcome: TypeAlias = tuple[Int64s, Int64s]
 RuleName: TypeAlias = Literal["token", "block"]

@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from specsim.arrays import Floats
 from specsim.errors import invalid
-
-Floats = NDArray[np.float64]
 
 
 def poisson_arrivals(num_requests: int, rate: float, rng: np.random.Generator) -> Floats:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from specsim.arrays import Floats, Ints
 from specsim.errors import invalid
 from specsim.inputs.models import lengths as schema
 from specsim.inputs.models.workload import (
@@ -22,17 +23,9 @@ from specsim.inputs.models.workload import (
     Workload,
 )
 from specsim.streams import stream
-from specsim.workload.arrivals import (
-    Floats,
-    constant_arrivals,
-    gamma_arrivals,
-    poisson_arrivals,
-    profile_arrivals,
-    think_times,
-)
+from specsim.workload.arrivals import constant_arrivals, gamma_arrivals, poisson_arrivals, profile_arrivals, think_times
 from specsim.workload.distributions import Spread, spread_lengths, uniform_lengths
 from specsim.workload.lengths import (
-    Ints,
     Lengths,
     chosen_classes,
     fixed_lengths,
