@@ -16,30 +16,7 @@ from specsim.engine.draft_length import choose, learn
 from specsim.engine.log import Log, has_room, write_step
 from specsim.engine.schedule import admit_decodes, look_up, schedule
 from specsim.engine.scheduler_limits import Limits
-from specsim.engine.state import (
-    BETWEEN,
-    BLOCKS_MOVED,
-    CHOSEN,
-    CHUNKS,
-    DECODES,
-    FINISHED,
-    IN_FLIGHT,
-    LOOKUPS,
-    NOW,
-    PASSES,
-    PHASE,
-    PRICED,
-    RECEIVED,
-    RUNNING,
-    SCHEDULED,
-    SENT,
-    STEP_END,
-    STEPS,
-    VERIFIED,
-    WAITING,
-    Replica,
-    Requests,
-)
+from specsim.engine.state import BETWEEN, CHOSEN, IN_FLIGHT, PRICED, SCHEDULED, VERIFIED, Replica, Requests
 from specsim.engine.step_passes import fill_work
 from specsim.engine.verify_chains import TEXT_RULE, TREE_RULE, verify_chains
 from specsim.engine.wait_queue import join
@@ -84,7 +61,7 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
 ) -> int:
     """Run until a moment, or until something is needed; says why it stopped.
 
-    What comes from outside is written to the replica, and its ``number[PHASE]`` set to the phase that it completes.
+    What comes from outside is written to the replica, and ``counters.phase`` set to the phase that it completes.
 
     Args:
         replica, requests: the state, which changes.
@@ -93,23 +70,23 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
         horizon: steps that end by then are committed, and no step begins after it [s].
         begins: whether a step may begin right then; otherwise requests can still be sent to come at that moment.
     """
-    count, time = replica.number, replica.time
+    count, clock = replica.counters, replica.clock
     while True:
-        phase = count[PHASE]
+        phase = count.phase[0]
         if phase == BETWEEN:
             if not has_room(log, replica):
                 return LOG_FULL
             receive(replica, requests, serving.limits, serving.policy.start)
-            if count[RUNNING] + count[WAITING] == 0:
-                if count[RECEIVED] == count[SENT]:
+            if count.running[0] + count.waiting[0] == 0:
+                if count.received[0] == count.sent[0]:
                     return IDLE
-                if replica.sent.at[count[RECEIVED]] > horizon:
+                if replica.sent.at[count.received[0]] > horizon:
                     return AT_HORIZON
-                time[NOW] = replica.sent.at[count[RECEIVED]]
+                clock.now[0] = replica.sent.at[count.received[0]]
                 continue
-            if time[NOW] > horizon or (time[NOW] == horizon and not begins):
+            if clock.now[0] > horizon or (clock.now[0] == horizon and not begins):
                 return AT_HORIZON
-            count[BLOCKS_MOVED] = 0
+            count.blocks_moved[0] = 0
             if serving.limits.decode_only:
                 admit_decodes(replica, requests, serving.limits, serving.key)
             if serving.policy.kind == OUTSIDE:
@@ -125,72 +102,72 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
                 serving.costs,
             ):
                 return TABLES_SHORT
-            count[PHASE] = CHOSEN
+            count.phase[0] = CHOSEN
         elif phase == CHOSEN:
             if serving.limits.looks_up:
                 look_up(replica, requests, serving.limits.share_at_least)
             schedule(replica, requests, serving.limits, serving.key)
-            if count[DECODES] + count[CHUNKS] == 0:
+            if count.decodes[0] + count.chunks[0] == 0:
                 return STUCK
             fill_work(replica, requests, serving.limits, serving.drafter)
-            count[PHASE] = SCHEDULED
+            count.phase[0] = SCHEDULED
         elif phase == SCHEDULED:
-            passes = replica.passes[: count[PASSES]]
+            passes = replica.passes[: count.passes[0]]
             if serving.prices_outside:
                 return PRICE
             if most_rows(passes) > serving.costs.rows:
                 return TABLES_SHORT
-            price_step(serving.costs, passes, len(passes), count[LOOKUPS], AS_CAPTURED, replica.parts)
+            price_step(serving.costs, passes, len(passes), count.lookups[0], AS_CAPTURED, replica.parts)
             use_step(serving.costs, passes, len(passes), replica.used)
-            count[PHASE] = PRICED
+            count.phase[0] = PRICED
         elif phase == PRICED:
-            replica.parts[COMMUNICATION] += count[BLOCKS_MOVED] * serving.limits.seconds_per_block
+            replica.parts[COMMUNICATION] += count.blocks_moved[0] * serving.limits.seconds_per_block
             seconds = 0.0
             for part in range(len(replica.parts)):
                 seconds += replica.parts[part]
-            time[STEP_END] = time[NOW] + seconds
+            clock.step_end[0] = clock.now[0] + seconds
             write_step(log, replica)
-            count[PHASE] = IN_FLIGHT
+            count.phase[0] = IN_FLIGHT
         elif phase == IN_FLIGHT:
-            if time[STEP_END] > horizon:
+            if clock.step_end[0] > horizon:
                 return AT_HORIZON
-            if count[DECODES] > 0:
+            if count.decodes[0] > 0:
                 if serving.rule == TREE_RULE or serving.rule == TEXT_RULE:
                     return VERIFY
                 verify_chains(replica, requests, serving.rows, serving.rule)
-            count[PHASE] = VERIFIED
+            count.phase[0] = VERIFIED
         else:
-            time[NOW] = time[STEP_END]
+            clock.now[0] = clock.step_end[0]
             learn(replica, requests, serving.policy)
             commit(replica, requests, serving.limits, serving.drafter, serving.key, log)
-            count[STEPS] += 1
+            count.steps[0] += 1
             _answer(replica, serving.think)
-            count[PHASE] = BETWEEN
+            count.phase[0] = BETWEEN
 
 
 @kernel
 def receive(replica: Replica, requests: Requests, limits: Limits, draft_length: int) -> None:
     """Those who have arrived by now go to the end of their line."""
-    count = replica.number
-    while count[RECEIVED] < count[SENT] and replica.sent.at[count[RECEIVED]] <= replica.time[NOW]:
-        request = replica.sent.request[count[RECEIVED]]
-        requests.arrival[request] = replica.sent.at[count[RECEIVED]]
+    count = replica.counters
+    while count.received[0] < count.sent[0] and replica.sent.at[count.received[0]] <= replica.clock.now[0]:
+        request = replica.sent.request[count.received[0]]
+        requests.arrival[request] = replica.sent.at[count.received[0]]
         requests.draft_length[request] = draft_length
         requests.left[request] = 0 if limits.decode_only else requests.prompt_tokens[request]
-        count[RECEIVED] += 1
+        count.received[0] += 1
         join(replica, requests, request)
 
 
 @kernel
 def _answer(replica: Replica, think: Floats) -> None:
     """The clients of those who have finished send again, until all requests are sent."""
-    count, sent_at = replica.number, replica.sent.at
-    for _ in range(count[FINISHED]):
-        if count[SENT] >= len(think):
+    count, sent_at = replica.counters, replica.sent.at
+    for _ in range(count.finished[0]):
+        if count.sent[0] >= len(think):
             return
-        at, place = replica.time[NOW] + think[count[SENT]], count[SENT]
-        while place > count[RECEIVED] and sent_at[place - 1] > at:
+        at, place = replica.clock.now[0] + think[count.sent[0]], count.sent[0]
+        while place > count.received[0] and sent_at[place - 1] > at:
             sent_at[place] = sent_at[place - 1]
             place -= 1
         sent_at[place] = at
-        count[SENT] += 1
+        count.sent[0] += 1

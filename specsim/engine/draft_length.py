@@ -7,15 +7,7 @@ from specsim.drafting.chain_rows import ChainRows, drawn
 from specsim.drafting.passes import DrafterForm
 from specsim.drafting.variation import rung_of
 from specsim.engine.scheduler_limits import Limits
-from specsim.engine.state import (
-    CHUNKS,
-    DECODES,
-    LOOKUPS,
-    PASSES,
-    RUNNING,
-    Replica,
-    Requests,
-)
+from specsim.engine.state import Replica, Requests
 from specsim.engine.step_passes import fill_work
 from specsim.engine.verify_chains import overlap_of, verify_chains
 from specsim.kernels import kernel
@@ -37,7 +29,7 @@ def choose(
 ) -> bool:
     """Fill ``wanted`` for those who decode; says whether the cost tables sufficed, where steps had to be priced."""
     context_tokens = _list_decodes(replica, requests, policy.longest)
-    decoding, wanted, slots = replica.number[DECODES], replica.seats.wanted, requests.slot
+    decoding, wanted, slots = replica.counters.decodes[0], replica.seats.wanted, requests.slot
     decodes, num_out = replica.seats.decodes, replica.seats.num_out
     if policy.kind == PER_REQUEST:
         for b in range(decoding):
@@ -63,15 +55,15 @@ def choose(
 @kernel
 def _list_decodes(replica: Replica, requests: Requests, num_draft: int) -> int:
     """Make those who decode the decodes of the step, with so many drafts each; returns the sum of their contexts."""
-    count, running, left = replica.number, replica.seats.running, requests.left
+    count, running, left = replica.counters, replica.seats.running, requests.left
     decodes, lengths = replica.seats.decodes, replica.seats.num_draft
     prompt_tokens, emitted, context_tokens = requests.prompt_tokens, requests.emitted, 0
-    count[DECODES], count[CHUNKS], count[LOOKUPS] = 0, 0, 0
-    for place in range(count[RUNNING]):
+    count.decodes[0], count.chunks[0], count.lookups[0] = 0, 0, 0
+    for place in range(count.running[0]):
         request = running[place]
         if left[request] == 0:
-            decodes[count[DECODES]], lengths[count[DECODES]] = request, num_draft
-            count[DECODES] += 1
+            decodes[count.decodes[0]], lengths[count.decodes[0]] = request, num_draft
+            count.decodes[0] += 1
             context_tokens += prompt_tokens[request] + emitted[request]
     return context_tokens
 
@@ -80,7 +72,7 @@ def _list_decodes(replica: Replica, requests: Requests, num_draft: int) -> int:
 def _draft_while_confident(replica: Replica, requests: Requests, rows: ChainRows, policy: PolicyForm) -> None:
     """Each request drafts on while the drafter gave the token that it drew enough probability; that token stays."""
     wanted, slots, decodes, variation = replica.seats.wanted, requests.slot, replica.seats.decodes, rows.variation
-    for b in range(replica.number[DECODES]):
+    for b in range(replica.counters.decodes[0]):
         request = decodes[b]
         slot, place = slots[request], requests.emitted[request] - replica.seats.first_position[slots[request]]
         num_draft = 0
@@ -109,14 +101,14 @@ def _step_seconds(
 
     Where drafts are looked up, as many as the shares say find so many.
     """
-    decoding = replica.number[DECODES]
+    decoding = replica.counters.decodes[0]
     for b in range(decoding):
         found = num_draft
         while found > 0 and not b + 0.5 < limits.share_at_least[found - 1] * decoding:
             found -= 1
         replica.seats.num_draft[b] = found
     fill_work(replica, requests, limits, drafter)
-    passes = replica.passes[: replica.number[PASSES]]
+    passes = replica.passes[: replica.counters.passes[0]]
     if most_rows(passes) > costs.rows:
         return -1.0
     lookups = decoding if limits.looks_up and num_draft > 0 else 0
@@ -133,7 +125,7 @@ def learn(replica: Replica, requests: Requests, policy: PolicyForm) -> None:
     decodes, lengths, num_out = replica.seats.decodes, replica.seats.num_draft, replica.seats.num_out
     if policy.kind != GOODPUT and policy.kind != PER_REQUEST:
         return
-    for b in range(replica.number[DECODES]):
+    for b in range(replica.counters.decodes[0]):
         if policy.kind == GOODPUT:  # rounds without drafts count too, so that what was given up is tried again
             remember(policy, replica.memory, lengths[b], num_out[b] - 1)
         elif lengths[b] > 0:

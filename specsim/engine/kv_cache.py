@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from specsim.engine.scheduler_limits import Limits
-from specsim.engine.state import BLOCKS_IN_USE, BLOCKS_UNUSED, Cache, Replica, Requests
+from specsim.engine.state import Cache, Replica, Requests
 from specsim.kernels import kernel
 
 OLDEST, NEWEST = 0, 1
@@ -72,10 +72,10 @@ def found_blocks(replica: Replica, requests: Requests, limits: Limits, request: 
 @kernel
 def hold(replica: Replica, requests: Requests, limits: Limits, request: int) -> None:
     """A request comes into service with the blocks that were found for it."""
-    cache, count, first = replica.cache, replica.number, limits.segments.starts[request]
+    cache, count, first = replica.cache, replica.counters, limits.segments.starts[request]
     end, own = end_of_found(replica, limits, request), limits.segments.num_nodes + request
     blocks = own_found(replica, requests, limits, request, end)
-    count[BLOCKS_IN_USE] += blocks
+    count.blocks_in_use[0] += blocks
     if cache.size[own] > 0:
         _take_out(replica, own)
         cache.size[own] = 0
@@ -83,7 +83,7 @@ def hold(replica: Replica, requests: Requests, limits: Limits, request: int) -> 
         node = limits.segments.node[place]
         if cache.users[node] == 0:
             _take_out(replica, node)
-            count[BLOCKS_IN_USE] += cache.size[node]
+            count.blocks_in_use[0] += cache.size[node]
         cache.users[node] += 1
         blocks += cache.size[node]
     requests.segments[request], requests.blocks[request] = end - first, blocks
@@ -104,7 +104,7 @@ def publish(replica: Replica, requests: Requests, limits: Limits, request: int, 
         node = segments.node[place]
         size = blocks_of[segments.end[place]] - (blocks_of[segments.end[place - 1]] if place > first else 0)
         if cache.users[node] > 0:
-            replica.number[BLOCKS_IN_USE] -= size
+            replica.counters.blocks_in_use[0] -= size
         elif cache.size[node] > 0:
             _take_out(replica, node)
         cache.users[node] += 1
@@ -121,13 +121,13 @@ def release(replica: Replica, requests: Requests, limits: Limits, request: int) 
     private = requests.blocks[request]
     for place in range(first, first + requests.segments[request]):
         private -= cache.size[segments.node[place]]
-    replica.number[BLOCKS_IN_USE] -= private
+    replica.counters.blocks_in_use[0] -= private
     _put_in(replica, segments.num_nodes + request, private)
     for place in range(first + requests.segments[request] - 1, first - 1, -1):
         node = segments.node[place]
         cache.users[node] -= 1
         if cache.users[node] == 0:
-            replica.number[BLOCKS_IN_USE] -= cache.size[node]
+            replica.counters.blocks_in_use[0] -= cache.size[node]
             _put_in(replica, node, cache.size[node])
 
 
@@ -135,13 +135,13 @@ def release(replica: Replica, requests: Requests, limits: Limits, request: int) 
 def make_room(replica: Replica, limits: Limits) -> None:
     """Overwrite what was unused for longest, until all blocks are as many as there are."""
     segments = limits.segments
-    count, cache = replica.number, replica.cache
-    while count[BLOCKS_IN_USE] + count[BLOCKS_UNUSED] > limits.num_blocks:
+    count, cache = replica.counters, replica.cache
+    while count.blocks_in_use[0] + count.blocks_unused[0] > limits.num_blocks:
         node = cache.ends[OLDEST]
-        over = count[BLOCKS_IN_USE] + count[BLOCKS_UNUSED] - limits.num_blocks
+        over = count.blocks_in_use[0] + count.blocks_unused[0] - limits.num_blocks
         if node >= segments.num_nodes and cache.size[node] > over:  # a request's own text goes block by block
             cache.size[node] -= over
-            count[BLOCKS_UNUSED] -= over
+            count.blocks_unused[0] -= over
         else:
             _take_out(replica, node)
             cache.size[node] = 0
@@ -154,7 +154,7 @@ def _put_in(replica: Replica, node: int, blocks: int) -> None:
         return
     cache = replica.cache
     cache.size[node] = blocks
-    replica.number[BLOCKS_UNUSED] += blocks
+    replica.counters.blocks_unused[0] += blocks
     cache.older[node], cache.newer[node] = cache.ends[NEWEST], -1
     if cache.ends[NEWEST] >= 0:
         cache.newer[cache.ends[NEWEST]] = node
@@ -176,4 +176,4 @@ def _take_out(replica: Replica, node: int) -> None:
         cache.older[newer] = older
     else:
         cache.ends[NEWEST] = older
-    replica.number[BLOCKS_UNUSED] -= cache.size[node]
+    replica.counters.blocks_unused[0] -= cache.size[node]

@@ -14,33 +14,13 @@ from specsim.drafting.passes import most_passes
 from specsim.drafting.shape import chain
 from specsim.drafting.text_models import TextModels
 from specsim.drafting.tree_acceptance import TreeAcceptance
-from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY
+from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY, advance
 from specsim.engine.compiled import advance_function, settled
 from specsim.engine.config import Setup, cost_form, serving_of
 from specsim.engine.kv_cache import new_cache
 from specsim.engine.log import new_log
 from specsim.engine.record import Recorder, request_records
-from specsim.engine.state import (
-    BLOCKS_IN_USE,
-    CHOSEN,
-    FINISHED,
-    IN_FLIGHT,
-    LOOKUPS,
-    NOW,
-    PASSES,
-    PHASE,
-    PRICED,
-    RECEIVED,
-    RUNNING,
-    SENT,
-    STEP_END,
-    VERIFIED,
-    WAITING,
-    WAITING_TOKENS,
-    Requests,
-    new_replica,
-    new_requests,
-)
+from specsim.engine.state import CHOSEN, IN_FLIGHT, PRICED, VERIFIED, Requests, new_replica, new_requests, plain_views
 from specsim.engine.verify_texts import new_texts, verify_texts
 from specsim.engine.verify_trees import verify_trees
 from specsim.engine.wait_queue import foremost
@@ -155,7 +135,9 @@ class Server:
         self._policy_state = None
         self._texts = new_texts(number)
         changes = self.replica, self.requests, self._serving, self._log
-        self._advance = settled(advance_function(), *changes, math.inf, True)
+        function = advance_function()
+        self._state = plain_views(*changes[:2]) if function is advance else changes[:2]
+        self._advance = settled(function, *changes, math.inf, True)
 
     def _number_recordings(self, lengths: Lengths) -> None:
         """From the place in a domain's own recording to that among those of all domains."""
@@ -169,52 +151,52 @@ class Server:
 
     def send(self, arrivals: Floats) -> None:
         """Add requests to those that are known to come, at these times [s], ascending."""
-        sent = self.replica.number[SENT]
+        sent = self.replica.counters.sent[0]
         self.replica.sent.at[sent : sent + len(arrivals)] = arrivals
-        self.replica.number[SENT] += len(arrivals)
+        self.replica.counters.sent[0] += len(arrivals)
 
     def accept(self, request: int, at: float) -> None:
         """Let one of the requests come at a moment [s], not before those that are known to come."""
-        place = self.replica.number[SENT]
+        place = self.replica.counters.sent[0]
         self.replica.sent[place] = at, request
-        self.replica.number[SENT] += 1
+        self.replica.counters.sent[0] += 1
 
     @property
     def next_moment(self) -> float:
         """When something happens next: a step ends, or one begins [s]; infinite where nobody is known to come."""
-        count, time = self.replica.number, self.replica.time
-        if count[PHASE] == IN_FLIGHT:
-            return float(time[STEP_END])
-        if count[RUNNING] + count[WAITING] > 0:
-            return float(time[NOW])
-        if count[RECEIVED] == count[SENT]:
+        count, clock = self.replica.counters, self.replica.clock
+        if count.phase[0] == IN_FLIGHT:
+            return float(clock.step_end[0])
+        if count.running[0] + count.waiting[0] > 0:
+            return float(clock.now[0])
+        if count.received[0] == count.sent[0]:
             return math.inf
-        return max(float(self.replica.sent.at[count[RECEIVED]]), float(time[NOW]))
+        return max(float(self.replica.sent.at[count.received[0]]), float(clock.now[0]))
 
     @property
     def in_flight(self) -> bool:
         """Whether a step runs."""
-        return bool(self.replica.number[PHASE] == IN_FLIGHT)
+        return bool(self.replica.counters.phase[0] == IN_FLIGHT)
 
     @property
     def finished(self) -> list[int]:
         """Requests that the last step finished."""
-        finished: list[int] = self.replica.seats.finished[: self.replica.number[FINISHED]].tolist()
+        finished: list[int] = self.replica.seats.finished[: self.replica.counters.finished[0]].tolist()
         return finished
 
     @property
     def num_requests(self) -> int:
         """Requests in service, waiting or known to come."""
-        count = self.replica.number
-        return int(count[RUNNING] + count[WAITING] + count[SENT] - count[RECEIVED])
+        count = self.replica.counters
+        return int(count.running[0] + count.waiting[0] + count.sent[0] - count.received[0])
 
     @property
     def kv_share(self) -> float:
         """KV tokens held, and those of requests that wait or are known to come, over the size of the pool."""
-        count, requests = self.replica.number, self.requests
-        coming = self.replica.sent.request[count[RECEIVED] : count[SENT]]
-        needed = count[WAITING_TOKENS] + (requests.prompt_tokens[coming] + requests.emitted[coming]).sum()
-        return float((count[BLOCKS_IN_USE] * self._setup.block_size + needed) / self._setup.kv_tokens)
+        count, requests = self.replica.counters, self.requests
+        coming = self.replica.sent.request[count.received[0] : count.sent[0]]
+        needed = count.waiting_tokens[0] + (requests.prompt_tokens[coming] + requests.emitted[coming]).sum()
+        return float((count.blocks_in_use[0] * self._setup.block_size + needed) / self._setup.kv_tokens)
 
     def finish(self) -> RunRecords:
         """Run until nothing is left to do."""
@@ -244,7 +226,7 @@ class Server:
             begins: whether a step may begin at that very moment.
         """
         while True:
-            why = self._advance(self.replica, self.requests, self._serving, self._log, horizon, begins)
+            why = self._advance(*self._state, self._serving, self._log, horizon, begins)
             if why == CHOOSE:
                 self._choose()
             elif why == PRICE:
@@ -264,19 +246,19 @@ class Server:
 
     def _choose(self) -> None:
         replica, requests, policy = self.replica, self.requests, self._setup.policy
-        running = replica.seats.running[: replica.number[RUNNING]]
+        running = replica.seats.running[: replica.counters.running[0]]
         decoding = running[requests.left[running] == 0]
         context = int((requests.prompt_tokens[decoding] + requests.emitted[decoding]).sum())
-        observation = Observation(len(decoding), int(replica.number[WAITING]), context)
+        observation = Observation(len(decoding), int(replica.counters.waiting[0]), context)
         assert callable(policy)
         wanted, self._policy_state = policy(observation, self._policy_state)
         replica.seats.wanted[requests.slot[decoding]] = wanted
-        replica.number[PHASE] = CHOSEN
+        replica.counters.phase[0] = CHOSEN
 
     def _price(self) -> None:
-        target, *drafts = (Pass(*row) for row in self.replica.passes[: self.replica.number[PASSES]].tolist())
-        self.replica.parts[:] = self._setup.cost.price(target, drafts, int(self.replica.number[LOOKUPS]))
-        self.replica.number[PHASE] = PRICED
+        target, *drafts = (Pass(*row) for row in self.replica.passes[: self.replica.counters.passes[0]].tolist())
+        self.replica.parts[:] = self._setup.cost.price(target, drafts, int(self.replica.counters.lookups[0]))
+        self.replica.counters.phase[0] = PRICED
 
     def _verify(self) -> None:
         source = self._setup.source
@@ -285,7 +267,7 @@ class Server:
         else:
             assert isinstance(source, TreeAcceptance)
             verify_trees(self.replica, self.requests, source, self._setup.shape)
-        self.replica.number[PHASE] = VERIFIED
+        self.replica.counters.phase[0] = VERIFIED
 
     def _lengthen(self) -> None:
         costs = cost_form(self._setup.cost, 2 * self._serving.costs.rows)

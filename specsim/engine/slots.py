@@ -7,17 +7,7 @@ import numpy as np
 from specsim.arrays import Words
 from specsim.engine.kv_cache import found_blocks, hold, make_room, release
 from specsim.engine.scheduler_limits import FOR_ALL, FOR_CONTEXT, Limits
-from specsim.engine.state import (
-    BLOCKS_IN_USE,
-    BLOCKS_MOVED,
-    BLOCKS_ON_HOST,
-    BLOCKS_UNUSED,
-    FREE_SLOTS,
-    NOW,
-    RUNNING,
-    Replica,
-    Requests,
-)
+from specsim.engine.state import Replica, Requests
 from specsim.engine.wait_queue import leave, rejoin
 from specsim.kernels import kernel
 from specsim.uniforms import BY_POSITION, BY_REQUEST, BY_ROUND, BY_TRAIT, draw_luck
@@ -35,11 +25,11 @@ def admit(
         found: its tokens that are in the cache.
         tokens: that it is to hold at first.
     """
-    count, place, known = replica.number, replica.number[RUNNING], requests.prompt_tokens[request]
+    count, place, known = replica.counters, replica.counters.running[0], requests.prompt_tokens[request]
     if limits.admission == FOR_ALL:
         tokens = known + requests.output_tokens[request] + limits.num_nodes[-1]
     known += requests.emitted[request]
-    free, needed = limits.num_blocks - count[BLOCKS_IN_USE], limits.blocks_of[tokens]
+    free, needed = limits.num_blocks - count.blocks_in_use[0], limits.blocks_of[tokens]
     if limits.admission == FOR_CONTEXT:
         needed = max(limits.blocks_of[known], needed)
     if limits.caches_prefixes:
@@ -52,19 +42,19 @@ def admit(
         replica.seats.running[place] = replica.seats.running[place - 1]
         place -= 1
     replica.seats.running[place] = request
-    count[RUNNING] += 1
-    count[FREE_SLOTS] -= 1
-    requests.slot[request] = replica.seats.free_slots[count[FREE_SLOTS]]
+    count.running[0] += 1
+    count.free_slots[0] -= 1
+    requests.slot[request] = replica.seats.free_slots[count.free_slots[0]]
     replica.seats.wanted[requests.slot[request]] = 0
     if limits.caches_prefixes:
         hold(replica, requests, limits, request)
     take_blocks(replica, requests, limits, request, max(limits.blocks_of[tokens] - requests.blocks[request], 0))
     if np.isnan(requests.admitted[request]):
-        requests.admitted[request], requests.cached[request] = replica.time[NOW], found
+        requests.admitted[request], requests.cached[request] = replica.clock.now[0], found
     requests.left[request] -= found
     if requests.on_host[request] > 0:  # the drafter's cache comes back as well
-        count[BLOCKS_MOVED] += requests.on_host[request]
-        count[BLOCKS_ON_HOST] -= requests.on_host[request]
+        count.blocks_moved[0] += requests.on_host[request]
+        count.blocks_on_host[0] -= requests.on_host[request]
         requests.on_host[request] = 0
     else:
         requests.catch_up[request] = 1
@@ -76,8 +66,8 @@ def admit(
 def take_blocks(replica: Replica, requests: Requests, limits: Limits, request: int, blocks: int) -> None:
     """Give a request so many blocks more, which have to be free, or kept of text that nobody uses."""
     requests.blocks[request] += blocks
-    replica.number[BLOCKS_IN_USE] += blocks
-    if replica.number[BLOCKS_UNUSED] > 0:
+    replica.counters.blocks_in_use[0] += blocks
+    if replica.counters.blocks_unused[0] > 0:
         make_room(replica, limits)
 
 
@@ -98,14 +88,14 @@ def look_ahead(replica: Replica, requests: Requests, key: Words, request: int) -
 @kernel
 def vacate(replica: Replica, requests: Requests, limits: Limits, request: int) -> None:
     """Give back a request's slot and blocks; its place in ``running`` is the caller's to close."""
-    count = replica.number
-    replica.seats.free_slots[count[FREE_SLOTS]] = requests.slot[request]
-    count[FREE_SLOTS] += 1
+    count = replica.counters
+    replica.seats.free_slots[count.free_slots[0]] = requests.slot[request]
+    count.free_slots[0] += 1
     requests.slot[request] = -1
     if limits.caches_prefixes:
         release(replica, requests, limits, request)
     else:
-        count[BLOCKS_IN_USE] -= requests.blocks[request]
+        count.blocks_in_use[0] -= requests.blocks[request]
     requests.blocks[request] = 0
 
 
@@ -115,13 +105,13 @@ def preempt_last(replica: Replica, requests: Requests, limits: Limits) -> int:
 
     Its cache moves to the host if that has room, and is lost otherwise.
     """
-    count = replica.number
-    count[RUNNING] -= 1
-    request = replica.seats.running[count[RUNNING]]
-    if count[BLOCKS_ON_HOST] + requests.blocks[request] <= limits.host_blocks:
+    count = replica.counters
+    count.running[0] -= 1
+    request = replica.seats.running[count.running[0]]
+    if count.blocks_on_host[0] + requests.blocks[request] <= limits.host_blocks:
         requests.on_host[request] = requests.blocks[request]
-        count[BLOCKS_ON_HOST] += requests.blocks[request]
-        count[BLOCKS_MOVED] += requests.blocks[request]
+        count.blocks_on_host[0] += requests.blocks[request]
+        count.blocks_moved[0] += requests.blocks[request]
     else:
         requests.left[request] = requests.prompt_tokens[request] + requests.emitted[request]
     vacate(replica, requests, limits, request)

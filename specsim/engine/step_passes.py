@@ -5,7 +5,7 @@ from __future__ import annotations
 from specsim.arrays import Ints
 from specsim.drafting.passes import DrafterForm, fill_passes
 from specsim.engine.scheduler_limits import Limits
-from specsim.engine.state import CHUNKS, DECODES, PASSES, Replica, Requests
+from specsim.engine.state import Replica, Requests
 from specsim.forward import (
     CONTEXT_TOKENS,
     LOGIT_ROWS,
@@ -23,14 +23,14 @@ from specsim.kernels import kernel
 @kernel
 def fill_work(replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm) -> None:
     """Write the passes of the step that was scheduled: the target's, then the drafter's."""
-    count, target = replica.number, replica.passes[0]
+    count, target = replica.counters, replica.passes[0]
     target[:] = 0
-    scratch, decoding = replica.scratch, count[DECODES]
+    scratch, decoding = replica.scratch, count.decodes[0]
     _add_chunks(replica, requests, target, scratch.prompts)
     _add_decodes(replica, requests, limits, target)
     context, catch_up, num_draft = scratch.context[:decoding], scratch.catch_up[:decoding], scratch.num_draft[:decoding]
     drafter_passes = fill_passes(drafter, num_draft, catch_up, context, scratch.prompts, replica.passes[1:])
-    count[PASSES] = 1 + drafter_passes
+    count.passes[0] = 1 + drafter_passes
 
 
 @kernel
@@ -49,7 +49,7 @@ def _add_decodes(replica: Replica, requests: Requests, limits: Limits, target: I
     )
     scratch, catch_up = replica.scratch, requests.catch_up
     tokens, reads, pairs, verifying = 0, 0, 0, 0
-    for b in range(replica.number[DECODES]):
+    for b in range(replica.counters.decodes[0]):
         request, num_draft = decodes[b], lengths[b]
         nodes, context = num_nodes[num_draft], prompt_tokens[request] + emitted[request]
         scratch.context[b], scratch.catch_up[b], scratch.num_draft[b] = context, catch_up[request], num_draft
@@ -60,7 +60,7 @@ def _add_decodes(replica: Replica, requests: Requests, limits: Limits, target: I
             verifying += context + nodes
     target[TOKENS] += tokens
     target[LOGIT_ROWS] += tokens
-    target[SEQUENCES] += replica.number[DECODES]
+    target[SEQUENCES] += replica.counters.decodes[0]
     target[CONTEXT_TOKENS] += reads
     target[QUERY_CONTEXT] += pairs
     target[VERIFY_CONTEXT] += verifying
@@ -70,7 +70,7 @@ def _add_decodes(replica: Replica, requests: Requests, limits: Limits, target: I
 def _add_chunks(replica: Replica, requests: Requests, target: Ints, sums: Ints) -> None:
     """The prompt chunks, and their sums; logits are computed for the last token of each prompt that ends."""
     sums[:] = 0
-    for i in range(replica.number[CHUNKS]):
+    for i in range(replica.counters.chunks[0]):
         request, tokens = replica.seats.chunks[i], replica.seats.chunk_tokens[i]
         left = requests.left[request] - tokens
         end = requests.prompt_tokens[request] + requests.emitted[request] - left

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.variation import overlap_at, rung_of
-from specsim.engine.state import DECODES, Replica, Requests
+from specsim.engine.state import Replica, Requests
 from specsim.kernels import kernel
 from specsim.uniforms import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, LANE_RUNG
 from specsim.verification.into import BLOCKWISE, TOKEN, verify_rows_into
@@ -24,7 +24,7 @@ def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: i
     Under the token and greedy rules uniforms go by output position; under the block rule, which looks beyond its
     stopping point, drafting and accepting go by the start of the round as well (`luck.draw_luck`).
     """
-    B, lengths, scratch = replica.number[DECODES], replica.seats.num_draft, replica.scratch
+    B, lengths, scratch = replica.counters.decodes[0], replica.seats.num_draft, replica.scratch
     draft, accept, final = scratch.draft, scratch.accept, scratch.final
     q_row, p_row, all_greedy = scratch.q_row, scratch.p_row, scratch.greedy
     lanes, by_round, longest, V = replica.lanes, replica.by_round, rows.longest, rows.p.shape[1]

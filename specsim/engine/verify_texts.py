@@ -13,7 +13,7 @@ import numpy as np
 from specsim import verification
 from specsim.arrays import Floats, Ints, Words
 from specsim.drafting.text_models import TextModels, drawn
-from specsim.engine.state import DECODES, Replica, Requests
+from specsim.engine.state import Replica, Requests
 from specsim.uniforms import BY_POSITION, BY_REQUEST, LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, luck_at
 
 
@@ -40,7 +40,7 @@ def verify_texts(replica: Replica, requests: Requests, models: TextModels, texts
 
     Uniforms go by output position (see `luck.draw_luck`).
     """
-    B = int(replica.number[DECODES])
+    B = int(replica.counters.decodes[0])
     decodes, num_draft = replica.seats.decodes[:B], replica.seats.num_draft[:B]
     slots, longest = requests.slot[decodes], int(num_draft.max(initial=0))
     places = requests.emitted[decodes] - replica.seats.first_position[slots]

@@ -14,7 +14,7 @@ from specsim import verification
 from specsim.arrays import Floats, Ints
 from specsim.drafting.shape import DraftShape
 from specsim.drafting.tree_acceptance import ScoredTrees
-from specsim.engine.state import DECODES, Replica, Requests
+from specsim.engine.state import Replica, Requests
 from specsim.uniforms import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL
 
 
@@ -38,7 +38,7 @@ def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape
         source: where trees and distributions come from.
         shape: the largest tree that is drafted; rounds draft its first levels.
     """
-    B = int(replica.number[DECODES])
+    B = int(replica.counters.decodes[0])
     decodes, num_draft = replica.seats.decodes[:B], replica.seats.num_draft[:B]
     slots, num_levels = requests.slot[decodes], int(num_draft.max(initial=0))
     places = requests.emitted[decodes] - replica.seats.first_position[slots]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specsim.engine.state import WAITING, WAITING_TOKENS, Replica, Requests
+from specsim.engine.state import Replica, Requests
 from specsim.kernels import kernel
 
 
@@ -16,8 +16,8 @@ def join(replica: Replica, requests: Requests, request: int) -> None:
     else:
         requests.behind[replica.lines.last[line]] = request
     replica.lines.last[line] = request
-    replica.number[WAITING] += 1
-    replica.number[WAITING_TOKENS] += requests.prompt_tokens[request] + requests.emitted[request]
+    replica.counters.waiting[0] += 1
+    replica.counters.waiting_tokens[0] += requests.prompt_tokens[request] + requests.emitted[request]
 
 
 @kernel
@@ -28,8 +28,8 @@ def rejoin(replica: Replica, requests: Requests, request: int) -> None:
     if replica.lines.first[line] < 0:
         replica.lines.last[line] = request
     replica.lines.first[line] = request
-    replica.number[WAITING] += 1
-    replica.number[WAITING_TOKENS] += requests.prompt_tokens[request] + requests.emitted[request]
+    replica.counters.waiting[0] += 1
+    replica.counters.waiting_tokens[0] += requests.prompt_tokens[request] + requests.emitted[request]
 
 
 @kernel
@@ -48,5 +48,5 @@ def leave(replica: Replica, requests: Requests, request: int) -> None:
     replica.lines.first[line] = requests.behind[request]
     if replica.lines.first[line] < 0:
         replica.lines.last[line] = -1
-    replica.number[WAITING] -= 1
-    replica.number[WAITING_TOKENS] -= requests.prompt_tokens[request] + requests.emitted[request]
+    replica.counters.waiting[0] -= 1
+    replica.counters.waiting_tokens[0] -= requests.prompt_tokens[request] + requests.emitted[request]

@@ -12,7 +12,6 @@ from specsim.engine import run
 from specsim.engine.advance import IDLE, advance
 from specsim.engine.compiled import advance_function
 from specsim.engine.config import cost_form
-from specsim.engine.state import NOW
 from specsim.inputs.read.scenario import load_scenario
 from specsim.simulation.replica import Simulation
 from specsim.workload.lengths import Lengths
@@ -65,7 +64,7 @@ def test_many_horizons_or_one_make_no_difference(cases, data, stride):
     case, server, horizon = data.draw(cases(), "case"), None, 0.0
     at_once, server = finished(case), case.server()
     while server.run(horizon) != IDLE:
-        assert server.replica.time[NOW] <= horizon
+        assert server.replica.clock.now[0] <= horizon
         horizon += stride
     assert bytes_of(server, server.finish()) == at_once
 
@@ -101,7 +100,7 @@ def test_at_a_horizon_all_steps_that_end_by_then_are_over_and_none_begins_later(
         minlength=len(server.requests),
     )
     np.testing.assert_array_equal(server.requests.emitted, emitted)
-    assert server.replica.time[NOW] <= horizon
+    assert server.replica.clock.now[0] <= horizon
 
 
 @settings(max_examples=30, deadline=None)

@@ -53,7 +53,7 @@ def outputs(setup, make_case, plain, monkeypatch):
 
     def noting(replica, requests, rows, rule):
         verify(replica, requests, rows, rule)
-        for b in range(replica.number[stepping.DECODES]):
+        for b in range(replica.counters.decodes[0]):
             request = int(replica.seats.decodes[b])
             num_out = replica.seats.num_out[b]
             tokens.setdefault(request, []).extend(replica.scratch.out[b, :num_out].tolist())

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specsim.engine.segments import segments_of
-from specsim.engine.state import BLOCKS_IN_USE, BLOCKS_UNUSED
 from specsim.inputs.models.speculation import DraftModel
 from specsim.workload.lengths import Lengths
 from specsim.workload.prefixes import Prefixes
@@ -126,8 +125,8 @@ def test_blocks_are_those_of_users_and_of_the_list_of_unused(cases, watched, dat
         assert max(server.unused) == 0
         return
     assert (cache.users == 0).all()
-    assert server.replica.number[BLOCKS_IN_USE] == 0  # once all have left
-    assert server.replica.number[BLOCKS_UNUSED] == cache.size.sum() <= pool
+    assert server.replica.counters.blocks_in_use[0] == 0  # once all have left
+    assert server.replica.counters.blocks_unused[0] == cache.size.sum() <= pool
     listed, node = [], cache.ends[0]
     while node >= 0:
         listed.append(int(node))

@@ -13,7 +13,7 @@ from specsim.engine.schedule import schedule
 from specsim.engine.scheduler_limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, Limits
 from specsim.engine.segments import no_segments
 from specsim.engine.slots import admit
-from specsim.engine.state import BLOCKS_IN_USE, CHUNKS, DECODES, RUNNING, new_replica, new_requests
+from specsim.engine.state import new_replica, new_requests
 from specsim.engine.wait_queue import join
 from specsim.uniforms import luck_key
 
@@ -62,16 +62,16 @@ def scheduled(running, waiting, limits):
         assert admit(replica, requests, limits._replace(admission=FOR_CHUNK), KEY, request, 0, 0)
         requests.blocks[request] = one.blocks
         replica.seats.wanted[requests.slot[request]] = one.wanted
-        replica.number[BLOCKS_IN_USE] += one.blocks
+        replica.counters.blocks_in_use[0] += one.blocks
     for request in range(len(running), len(everybody)):
         join(replica, requests, request)
     requests.left[:] = [one.left for one in everybody]
     schedule(replica, requests, limits, KEY)
-    count, seats = replica.number, replica.seats
-    decodes = list(zip(seats.decodes[: count[DECODES]].tolist(), seats.num_draft.tolist(), strict=False))
-    chunks = list(zip(seats.chunks[: count[CHUNKS]].tolist(), seats.chunk_tokens.tolist(), strict=False))
-    assert requests.blocks.sum() == count[BLOCKS_IN_USE]
-    return decodes, chunks, seats.running[: count[RUNNING]].tolist(), int(count[BLOCKS_IN_USE])
+    count, seats = replica.counters, replica.seats
+    decodes = list(zip(seats.decodes[: count.decodes[0]].tolist(), seats.num_draft.tolist(), strict=False))
+    chunks = list(zip(seats.chunks[: count.chunks[0]].tolist(), seats.chunk_tokens.tolist(), strict=False))
+    assert requests.blocks.sum() == count.blocks_in_use[0]
+    return decodes, chunks, seats.running[: count.running[0]].tolist(), int(count.blocks_in_use[0])
 
 
 class SlowLoop:

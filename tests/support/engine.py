@@ -22,7 +22,7 @@ from specsim.engine.config import RULES, Setup
 from specsim.engine.kv_cache import new_cache
 from specsim.engine.run import Server
 from specsim.engine.slots import look_ahead
-from specsim.engine.state import BLOCKS_IN_USE, BLOCKS_UNUSED, CHUNKS, DECODES, RUNNING, new_replica, new_requests
+from specsim.engine.state import new_replica, new_requests
 from specsim.engine.verify_chains import verify_chains
 from specsim.engine.verify_trees import verify_trees
 from specsim.inputs.models.acceptance import ConstantAcceptance
@@ -220,17 +220,17 @@ class Watched(Server):
 
     def _price(self):
         assert len(self.in_use) < MOST_STEPS, "no end in sight"
-        count, seats, requests = self.replica.number, self.replica.seats, self.requests
+        count, seats, requests = self.replica.counters, self.replica.seats, self.requests
         self.blocks.append(requests.blocks.copy())
-        self.in_use.append(int(count[BLOCKS_IN_USE]))
-        self.unused.append(int(count[BLOCKS_UNUSED]))
+        self.in_use.append(int(count.blocks_in_use[0]))
+        self.unused.append(int(count.blocks_unused[0]))
         self.on_host.append(requests.on_host.copy())
-        self.running.append(seats.running[: count[RUNNING]].tolist())
+        self.running.append(seats.running[: count.running[0]].tolist())
         self.left.append(requests.left.copy())
         self.emitted.append(requests.emitted.copy())
         self.preempted.append(requests.preempted.copy())
-        self.decodes.append(seats.decodes[: count[DECODES]].tolist())
-        chunks = seats.chunks[: count[CHUNKS]].tolist(), seats.chunk_tokens[: count[CHUNKS]].tolist()
+        self.decodes.append(seats.decodes[: count.decodes[0]].tolist())
+        chunks = seats.chunks[: count.chunks[0]].tolist(), seats.chunk_tokens[: count.chunks[0]].tolist()
         self.chunks.append(list(zip(*chunks, strict=True)))
         super()._price()
 
@@ -400,7 +400,7 @@ class Rounds:
         """Tokens per round, and whether a draft was accepted that the drafter has not computed."""
         batch, (source, shape, rule), seats = len(requests), self._how, self._replica.seats
         self._requests.emitted[requests] = positions
-        self._replica.number[DECODES] = batch
+        self._replica.counters.decodes[0] = batch
         seats.decodes[:batch], seats.num_draft[:batch] = requests, num_draft
         if rule == "tree":
             verify_trees(self._replica, self._requests, source, shape)
