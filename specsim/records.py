@@ -6,10 +6,24 @@ Simulated and measured runs share these tables, and therefore the code that comp
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from specsim.arrays import Bools, Floats, Int32s, Ints
 
-PARTS = ("weights", "kv", "compute", "launch", "communication", "draft", "host")
+
+class StepTime(NamedTuple):
+    """Seconds of one step by part; they add up to its time. Their order is that of every table of parts."""
+
+    weights: float
+    kv: float
+    compute: float
+    launch: float
+    communication: float
+    draft: float
+    host: float
+
+
+PARTS = StepTime._fields
 USES = ("bytes", "flops", "seconds_at_peak")
 """What a step asks of each device: bytes moved, operations, and the seconds that those take at full peaks."""
 

@@ -6,7 +6,6 @@ Everything that depends on a number of rows alone is a table over that number; a
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +13,9 @@ from specsim.arrays import Floats, Ints
 from specsim.costs.attention import AttentionCost
 from specsim.costs.collectives import all_reduce_seconds, all_to_all_seconds, send_seconds
 from specsim.costs.experts import expert_time
+from specsim.costs.forms import PassForm
 from specsim.costs.linear import BYTES_PER_ELEMENT, linear_time
-from specsim.costs.lowered import PassForm, price_pass
+from specsim.costs.lowered import PassTime, price_pass
 from specsim.costs.operator_tables import ProductTime
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.row_table import RowTable
@@ -26,16 +26,6 @@ from specsim.forward import Pass
 from specsim.inputs.models.hardware import Device
 
 CORRECTION_KERNELS = 3
-
-
-class PassTime(NamedTuple):
-    """Seconds of one forward pass by part; they add up to its time."""
-
-    weights: float
-    kv: float
-    compute: float
-    launch: float
-    communication: float
 
 
 class PassCost:
@@ -81,7 +71,7 @@ class PassCost:
     def price(self, work: Pass) -> PassTime:
         """Seconds of one pass by part; a pass without tokens takes no time."""
         rows = max(work.tokens, work.logit_rows, work.fused_tokens, work.corrected_rows)
-        return PassTime(*map(float, price_pass(self.form(rows), np.array(work, dtype=np.int64), work.tokens)))
+        return PassTime(*map(float, price_pass(self.form(rows), work, work.tokens)))
 
     def form(self, most_rows: int) -> PassForm:
         """The lowered form, with tables for up to so many rows at least."""

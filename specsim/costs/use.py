@@ -14,8 +14,8 @@ from typing import NamedTuple
 from specsim.arrays import Floats, Ints
 from specsim.costs.attention import AttentionCost
 from specsim.costs.experts import ExpertProduct, expert_time
+from specsim.costs.forms import UseForm
 from specsim.costs.linear import BYTES_PER_ELEMENT, Linear, linear_time
-from specsim.costs.lowered import UseForm
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.row_table import RowTable
 from specsim.costs.shapes import ForwardShape

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from specsim.arrays import Bools, Ints
-from specsim.drafting.passes import drafter_form, fill_passes, most_passes, tokens_to_take_in
+from specsim.drafting.passes import PromptChunks, drafter_form, fill_draft_passes, most_passes, tokens_to_take_in
 from specsim.drafting.shape import DraftShape, chain
-from specsim.forward import NUM_SUMS, Pass
+from specsim.forward import Pass, new_passes
 from specsim.inputs.models.speculation import ModelDrafter
 
-
-@dataclass(frozen=True)
-class PromptWork:
-    """Prompt tokens that the drafter has to take in, since they enter the target in the same step.
-
-    Attributes:
-        tokens, sequences: how many, of how many requests.
-        context_tokens, query_context: their attention, as in ``forward.Pass``.
-    """
-
-    tokens: int = 0
-    sequences: int = 0
-    context_tokens: int = 0
-    query_context: int = 0
-
-
-NO_PROMPTS = PromptWork()
+NO_PROMPTS = PromptChunks()
 
 
 def catch_up_tokens(
@@ -62,7 +44,7 @@ def draft_passes(
     num_draft: Ints,
     catch_up: Ints,
     context: Ints,
-    prompts: PromptWork = NO_PROMPTS,
+    prompts: PromptChunks = NO_PROMPTS,
 ) -> Iterator[Pass]:
     """The passes that propose drafts of ``num_draft`` levels per request, and that take in the step's prompt tokens.
 
@@ -75,7 +57,7 @@ def draft_passes(
         prompts: the step's prompt chunks.
     """
     form, longest = drafter_form(drafter, shape, hands_on_all=False), int(num_draft.max(initial=0))
-    rows = np.zeros((most_passes(form, longest), NUM_SUMS), dtype=np.int64)
-    prompt_sums = np.array(dataclasses.astuple(prompts), dtype=np.int64)
-    for row in rows[: fill_passes(form, num_draft, catch_up, context, prompt_sums, rows)].tolist():
-        yield Pass(*row)
+    passes = new_passes(1 + most_passes(form, longest))
+    filled = fill_draft_passes(form, num_draft, catch_up, context, prompts, passes)
+    for one in passes[1 : 1 + filled].tolist():
+        yield Pass(*one)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from specsim.arrays import Floats, Words
-from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step, use_step
+from specsim.costs.forms import StepForm
+from specsim.costs.lowered import AS_CAPTURED, most_rows, price_step, use_step
 from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.passes import DrafterForm
 from specsim.engine.commit import commit
@@ -17,7 +18,7 @@ from specsim.engine.log import Log, has_room, write_step
 from specsim.engine.schedule import admit_decodes, look_up, schedule
 from specsim.engine.scheduler_limits import Limits
 from specsim.engine.state import BETWEEN, CHOSEN, IN_FLIGHT, PRICED, SCHEDULED, VERIFIED, Replica, Requests
-from specsim.engine.step_passes import fill_work
+from specsim.engine.step_passes import fill_step_passes
 from specsim.engine.verify_chains import TEXT_RULE, TREE_RULE, verify_chains
 from specsim.engine.wait_queue import join
 from specsim.kernels import kernel
@@ -109,16 +110,18 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
             schedule(replica, requests, serving.limits, serving.key)
             if count.decodes[0] + count.chunks[0] == 0:
                 return STUCK
-            fill_work(replica, requests, serving.limits, serving.drafter)
+            fill_step_passes(replica, requests, serving.limits, serving.drafter)
             count.phase[0] = SCHEDULED
         elif phase == SCHEDULED:
-            passes = replica.passes[: count.passes[0]]
+            passes, number = replica.passes, count.passes[0]
             if serving.prices_outside:
                 return PRICE
-            if most_rows(passes) > serving.costs.rows:
+            if most_rows(passes, number) > serving.costs.rows:
                 return TABLES_SHORT
-            price_step(serving.costs, passes, len(passes), count.lookups[0], AS_CAPTURED, replica.parts)
-            use_step(serving.costs, passes, len(passes), replica.used)
+            step_time = price_step(serving.costs, passes, number, count.lookups[0], AS_CAPTURED)
+            for part in range(len(replica.parts)):
+                replica.parts[part] = step_time[part]
+            use_step(serving.costs, passes, number, replica.used)
             count.phase[0] = PRICED
         elif phase == PRICED:
             replica.parts[COMMUNICATION] += count.blocks_moved[0] * serving.limits.seconds_per_block

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from specsim.arrays import Floats, Ints
-from specsim.costs.lowered import StepForm, empty_step
+from specsim.costs.forms import StepForm, empty_step
 from specsim.costs.step import Pricing, StepCost
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.chain_rows import joined

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step
+from specsim.costs.forms import StepForm
+from specsim.costs.lowered import AS_CAPTURED, most_rows, price_step, step_seconds
 from specsim.drafting.chain_rows import ChainRows, drawn
 from specsim.drafting.passes import DrafterForm
 from specsim.drafting.variation import rung_of
 from specsim.engine.scheduler_limits import Limits
 from specsim.engine.state import Replica, Requests
-from specsim.engine.step_passes import fill_work
+from specsim.engine.step_passes import fill_step_passes
 from specsim.engine.verify_chains import overlap_of, verify_chains
 from specsim.kernels import kernel
 from specsim.policies.choice import choose_by_goodput, choose_by_table, next_length, remember
@@ -107,16 +108,12 @@ def _step_seconds(
         while found > 0 and not b + 0.5 < limits.share_at_least[found - 1] * decoding:
             found -= 1
         replica.seats.num_draft[b] = found
-    fill_work(replica, requests, limits, drafter)
-    passes = replica.passes[: replica.counters.passes[0]]
-    if most_rows(passes) > costs.rows:
+    fill_step_passes(replica, requests, limits, drafter)
+    passes, number = replica.passes, replica.counters.passes[0]
+    if most_rows(passes, number) > costs.rows:
         return -1.0
     lookups = decoding if limits.looks_up and num_draft > 0 else 0
-    price_step(costs, passes, len(passes), lookups, AS_CAPTURED, replica.parts)
-    seconds = 0.0
-    for part in range(len(replica.parts)):
-        seconds += replica.parts[part]
-    return seconds
+    return step_seconds(price_step(costs, passes, number, lookups, AS_CAPTURED))
 
 
 @kernel

@@ -9,7 +9,6 @@ import numpy as np
 
 from specsim.arrays import Floats, Int32s, Ints
 from specsim.engine.state import Replica
-from specsim.forward import CONTEXT_TOKENS, PROMPT_TOKENS, TOKENS
 from specsim.kernels import kernel
 from specsim.records import PARTS, USES
 
@@ -81,11 +80,11 @@ def write_step(log: Log, replica: Replica) -> None:
         log.parts[row, part] = replica.parts[part]
     for use in range(len(replica.used)):
         log.used[row, use] = replica.used[use]
-    counts, target = log.counts[row], replica.passes[0]
-    counts[0], counts[1] = count.decodes[0], target[PROMPT_TOKENS]
-    counts[2] = target[TOKENS] - target[PROMPT_TOKENS] - count.decodes[0]
+    counts, passes = log.counts[row], replica.passes
+    counts[0], counts[1] = count.decodes[0], passes.prompt_tokens[0]
+    counts[2] = passes.tokens[0] - passes.prompt_tokens[0] - count.decodes[0]
     counts[3], counts[4], counts[5] = count.running[0], count.waiting[0], count.blocks_in_use[0]
-    counts[6] = target[CONTEXT_TOKENS]
+    counts[6] = passes.context_tokens[0]
 
 
 @kernel

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from specsim.arrays import Floats, Int32s
-from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.passes import most_passes
 from specsim.drafting.shape import chain
@@ -28,7 +27,7 @@ from specsim.forward import Pass
 from specsim.inputs.models.policy import StaticPolicy
 from specsim.policies.form import first_memory
 from specsim.policies.observation import Observation
-from specsim.records import RequestRecords, RunRecords
+from specsim.records import RequestRecords, RunRecords, StepTime
 from specsim.workload.lengths import Lengths
 
 POSITIONS_AHEAD = 256

@@ -6,13 +6,12 @@ places named here.
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from specsim.arrays import Bools, Floats, Ints
-from specsim.forward import NUM_SUMS
+from specsim.arrays import Bools, Floats, Ints, fields_of, new_records
+from specsim.forward import Passes, new_passes
 from specsim.records import PARTS, USES
 from specsim.uniforms import NUM_LANES
 
@@ -177,7 +176,6 @@ class Scratch(NamedTuple):
 
     Attributes:
         context, catch_up, num_draft, num_out: of the decodes [S].
-        prompts: sums of the prompt chunks, see ``drafting.passes.fill_passes`` [4].
         seconds: of steps with drafts of 0, 1, .. K positions [K+1].
         draft, q_row, accept: as the verifier takes them [S, K].
         p_row, out: likewise [S, K+1].
@@ -189,7 +187,6 @@ class Scratch(NamedTuple):
     catch_up: Ints
     num_draft: Ints
     num_out: Ints
-    prompts: Ints
     seconds: Floats
     draft: Ints
     q_row: Ints
@@ -208,7 +205,6 @@ def new_scratch(num_slots: int, longest: int) -> Scratch:
         catch_up=np.zeros(num_slots, np.int64),
         num_draft=np.zeros(num_slots, np.int64),
         num_out=np.zeros(num_slots, np.int64),
-        prompts=np.zeros(4, np.int64),
         seconds=np.zeros(longest + 1),
         draft=np.zeros((num_slots, longest), np.int64),
         q_row=np.zeros((num_slots, longest), np.int64),
@@ -231,7 +227,7 @@ class Replica(NamedTuple):
         lines: who waits.
         sent: who comes.
         cache: what is kept of text; without nodes unless prefixes are cached.
-        passes: of the step, the target's pass and then the drafter's, as rows of ``forward.Pass`` [longest draft + 1].
+        passes: of the step, the target's pass and then the drafter's [longest draft + 1].
         parts: of the step, seconds by part.
         used: of the step, bytes, operations and seconds at full peaks, see ``costs.lowered.use_step`` [3].
         memory: what the policy remembers, see ``policies.form``.
@@ -247,7 +243,7 @@ class Replica(NamedTuple):
     lines: Lines
     sent: Sent
     cache: Cache
-    passes: Ints
+    passes: Passes
     parts: Floats
     used: Floats
     memory: Floats
@@ -259,7 +255,7 @@ class Replica(NamedTuple):
 
 def new_requests(prompt_tokens: Ints, output_tokens: Ints, priority: Ints, domain: Ints) -> Requests:
     """Requests that nobody has sent yet."""
-    requests = _records(Requests, len(prompt_tokens))
+    requests = new_records(Requests, len(prompt_tokens))
     requests.prompt_tokens[:], requests.output_tokens[:] = prompt_tokens, output_tokens
     requests.priority[:], requests.domain[:] = priority, domain
     for name in ("arrival", "admitted", "first_token", "finish", "last_token"):
@@ -295,18 +291,18 @@ def new_replica(
         cache: an empty one.
         traits: whether acceptance varies with what the text is like.
     """
-    counters, seats = _records(Counters, 1), _records(Seats, num_slots)
+    counters, seats = new_records(Counters, 1), new_records(Seats, num_slots)
     counters.free_slots[0], seats.free_slots[:] = num_slots, np.arange(num_slots)[::-1]
-    lines, sent = _records(Lines, num_priorities), _records(Sent, num_requests)
+    lines, sent = new_records(Lines, num_priorities), new_records(Sent, num_requests)
     lines.first[:], lines.last[:], sent.request[:] = -1, -1, np.arange(num_requests)
     return Replica(
-        clock=_records(Clock, 1),
+        clock=new_records(Clock, 1),
         counters=counters,
         seats=seats,
         lines=lines,
         sent=sent,
         cache=cache,
-        passes=np.zeros((num_passes, NUM_SUMS), np.int64),
+        passes=new_passes(num_passes),
         parts=np.zeros(len(PARTS)),
         used=np.zeros(len(USES)),
         memory=memory,
@@ -317,24 +313,7 @@ def new_replica(
     )
 
 
-Records = TypeVar("Records", bound="np.recarray[Any, Any]")
-
-
-def _records(kind: type[Records], number: int) -> Records:
-    """So many entries of zeros, with the fields that a class names."""
-    fields = [(name, np.float64 if form == "Floats" else np.int64) for name, form in kind.__annotations__.items()]
-    entries: Records = np.zeros(number, np.dtype(fields, align=True)).view(np.recarray).view(kind)
-    return entries
-
-
 def plain_views(replica: Replica, requests: Requests) -> tuple[Replica, Requests]:
-    """The same state for plain Python, which reads a field of a named tuple ten times as fast as one of a recarray."""
-    records = replica.clock, replica.counters, replica.seats, replica.lines, replica.sent
-    clock, counters, seats, lines, sent = map(_fields, records)
-    views = replica._replace(clock=clock, counters=counters, seats=seats, lines=lines, sent=sent)
-    return views, _fields(requests)
-
-
-def _fields(records: np.recarray[Any, Any]) -> Any:
-    names = records.dtype.names or ()
-    return namedtuple(type(records).__name__, names)(*(np.asarray(records[name]) for name in names))
+    """The same state as plain Python reads it fastest, see ``arrays.fields_of``."""
+    fields = {name: fields_of(part) for name, part in replica._asdict().items() if isinstance(part, np.recarray)}
+    return replica._replace(**fields), fields_of(requests)

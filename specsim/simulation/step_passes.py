@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from specsim.arrays import Ints
-from specsim.costs.step import StepTime
-from specsim.drafting.drafters import PromptWork, catch_up_tokens, draft_passes
+from specsim.drafting.drafters import catch_up_tokens, draft_passes
 from specsim.drafting.lookups import drafts_of_batches
+from specsim.drafting.passes import PromptChunks
 from specsim.forward import Pass, attended
 from specsim.inputs.models.speculation import NgramLookup
+from specsim.records import StepTime
 from specsim.simulation.replica import Simulation
 from specsim.streams import stream
 
@@ -57,9 +58,9 @@ def step_works(
         accepted: drafts accepted in each request's last round, which the drafter catches up with.
         prompt_tokens: of the first chunk of a longer prompt, computed in the same step.
     """
-    prompts = PromptWork()
+    prompts = PromptChunks()
     if prompt_tokens:
-        prompts = PromptWork(prompt_tokens, 1, prompt_tokens, attended(prompt_tokens, prompt_tokens))
+        prompts = PromptChunks(prompt_tokens, 1, prompt_tokens, attended(prompt_tokens, prompt_tokens))
     wanted, contexts = np.full(batch, num_draft_tokens), np.full(batch, context)
     target = _target_pass(simulation, wanted, context, prompts)
     drafter = simulation.inputs.scenario.speculation.drafter
@@ -78,7 +79,7 @@ def step_works(
     return (StepWork(target, tuple(passes), speculating=True),)
 
 
-def _target_pass(simulation: Simulation, num_draft: Ints, context: int, prompts: PromptWork) -> Pass:
+def _target_pass(simulation: Simulation, num_draft: Ints, context: int, prompts: PromptChunks) -> Pass:
     """Each request's last token with its drafts [batch], and the prompt chunk, which yields no logits yet."""
     shape = simulation.sources.draft_shape(int(num_draft.max()))
     num_nodes = shape.num_nodes[num_draft]

@@ -1,6 +1,5 @@
 """Bytes and operations of a pass, counted by hand; and the two ways in which its seconds are split agree."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,4 +100,4 @@ def test_what_the_engine_adds_up_is_what_is_counted_here(name, batch, queries, c
     work = verify(batch, queries, context)
     usage = pass_usage(SHAPES[name], B200, work, ideal=ideal)
     form = USES[name, ideal].form(work.tokens)
-    assert use_pass(form, np.array(work)) == pytest.approx(usage[:3], rel=ROUNDING)
+    assert use_pass(form, work) == pytest.approx(usage[:3], rel=ROUNDING)

@@ -120,7 +120,7 @@ def stop_before_the_rejection(verify):
 
     def one_less(replica, requests, rows, rule):
         verify(replica, requests, rows, rule)
-        replica.seats.num_out -= 1
+        replica.seats.num_out[:] -= 1
 
     return one_less
 

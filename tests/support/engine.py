@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.ngrams import count_ngrams, tokens_of
 from specsim.drafting.replayed import ReplayedAcceptance
@@ -36,7 +35,7 @@ from specsim.inputs.models.policy import (
 )
 from specsim.inputs.models.schedule import SchedulePolicy
 from specsim.inputs.models.speculation import DraftModel, EagleHead
-from specsim.records import RunRecords
+from specsim.records import RunRecords, StepTime
 from specsim.streams import stream
 from specsim.uniforms import luck_key
 from specsim.workload.lengths import Lengths

@@ -9,12 +9,12 @@ import numpy as np
 
 from specsim.costs.extrapolation import Extrapolation
 from specsim.costs.memory import MemoryPlan
-from specsim.costs.step import StepTime
 from specsim.costs.usage import Usage, pass_usage, total
 from specsim.drafting.stated import draft_shape
 from specsim.errors import InfeasibleError, InputError, Problem
 from specsim.forward import Reach
 from specsim.inputs.read.scenario import Inputs
+from specsim.records import StepTime
 from specsim.simulation.expected import LENGTH_SAMPLE, mean_context, tokens_per_round
 from specsim.simulation.replica import Simulation
 from specsim.simulation.step_passes import StepWork, step_works
