@@ -34,7 +34,8 @@ class PassCost:
     Args:
         shape: what is multiplied.
         device: where.
-        ideal: drop efficiencies, launches and every traffic but weights.
+        ideal: drop efficiencies, launches and every traffic but weights; for callers that give no ``rates``.
+        rates: of the device, where they are known already.
         products: what times matrix products; the roofline by default.
         verify_factor: how much longer a cache takes to read when several tokens are verified.
         time_factor: how many times as long all of a pass takes as its operators' times say.
@@ -50,15 +51,16 @@ class PassCost:
         shape: ForwardShape,
         device: Device,
         *,
-        ideal: bool,
+        ideal: bool = False,
+        rates: Rates | None = None,
         products: ProductTime | None = None,
         verify_factor: float = 1.0,
         time_factor: float = 1.0,
     ) -> None:
-        rates = device_rates(device, ideal=ideal)
+        rates = rates or device_rates(device, ideal=ideal)
         timed = products or partial(linear_time, rates=rates)
         self.num_layers, self.stages = shape.model.num_hidden_layers, shape.stages
-        self.use = PassUse(shape, device, ideal=ideal)
+        self.use = PassUse(shape, device, rates)
         self._tables = (
             RowTable(partial(_token_seconds, shape, device, rates, timed)),
             RowTable(partial(timed, [shape.head])),

@@ -59,7 +59,8 @@ def pass_usage(shape: ForwardShape, device: Device, work: Pass, *, ideal: bool) 
         work: the pass.
         ideal: as for ``passes.PassCost``: only weights are traffic.
     """
-    rates, (byte, operation, peak) = device_rates(device, ideal=ideal), counting(device, ideal=ideal)
+    rates = device_rates(device, ideal=ideal)
+    byte, operation, peak = counting(device, rates)
     own = {name: figures._replace(bandwidth=math.inf) for name, figures in rates.quantised.items()}
     arithmetic = replace(rates, linear_bandwidth=math.inf, quantised=own)
 

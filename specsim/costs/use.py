@@ -16,7 +16,7 @@ from specsim.costs.attention import AttentionCost
 from specsim.costs.experts import ExpertProduct, expert_time
 from specsim.costs.forms import UseForm
 from specsim.costs.linear import BYTES_PER_ELEMENT, Linear, linear_time
-from specsim.costs.roofline import Rates, device_rates
+from specsim.costs.roofline import Rates
 from specsim.costs.row_table import RowTable
 from specsim.costs.shapes import ForwardShape
 from specsim.inputs.models.hardware import Device
@@ -36,9 +36,8 @@ class Counting(NamedTuple):
     peak: Rates
 
 
-def counting(device: Device, *, ideal: bool) -> Counting:
-    """Rates that count, without the figures that some precisions have of their own; ideal as for ``device_rates``."""
-    rates = device_rates(device, ideal=ideal)
+def counting(device: Device, rates: Rates) -> Counting:
+    """Rates that count, without the figures that some precisions of the device have of their own."""
     free, one_each = dict.fromkeys(rates.flops_in, math.inf), dict.fromkeys(rates.flops_in, 1.0)
     full = {name: flops for name, flops in device.peak if flops is not None}
     plain = replace(
@@ -66,14 +65,14 @@ class PassUse:
     Args:
         shape: what is multiplied.
         device: where.
-        ideal: as for ``passes.PassCost``: only weights are traffic.
+        rates: of the device.
     """
 
-    def __init__(self, shape: ForwardShape, device: Device, *, ideal: bool) -> None:
-        rates = counting(device, ideal=ideal)
-        moved = 0.0 if ideal else BYTES_PER_ELEMENT * shape.operators.moved_numbers
+    def __init__(self, shape: ForwardShape, device: Device, rates: Rates) -> None:
+        counted = counting(device, rates)
+        moved = 0.0 if rates.weight_traffic_only else BYTES_PER_ELEMENT * shape.operators.moved_numbers
         self._tables = [
-            RowTable(partial(_count, rates, linears, experts, numbers))
+            RowTable(partial(_count, counted, linears, experts, numbers))
             for linears, experts, numbers in (
                 (shape.linears, shape.operators.experts, moved),
                 ([shape.head], (), 0.0),
@@ -82,7 +81,7 @@ class PassUse:
             )
         ]
         # a form that counts both: it divides bytes by its bandwidth and operations by its peak
-        self._attention = AttentionCost(shape.operators.attentions, shape.operators.states, rates.bytes).form
+        self._attention = AttentionCost(shape.operators.attentions, shape.operators.states, counted.bytes).form
         self._flops = device.peak.bf16
 
     def form(self, most_rows: int) -> UseForm:

@@ -19,11 +19,12 @@ from specsim.engine.schedule import admit_decodes, look_up, schedule
 from specsim.engine.scheduler_limits import Limits
 from specsim.engine.state import BETWEEN, CHOSEN, IN_FLIGHT, PRICED, SCHEDULED, VERIFIED, Replica, Requests
 from specsim.engine.step_passes import fill_step_passes
-from specsim.engine.verify_chains import TEXT_RULE, TREE_RULE, verify_chains
+from specsim.engine.verify_chains import verify_chains
 from specsim.engine.wait_queue import join
 from specsim.kernels import kernel
 from specsim.policies.form import OUTSIDE, PolicyForm
 from specsim.records import PARTS
+from specsim.verification.arrays import Rule
 
 COMMUNICATION = PARTS.index("communication")
 IDLE, AT_HORIZON, LOG_FULL, CHOOSE, PRICE, VERIFY, TABLES_SHORT, STUCK = range(8)
@@ -135,7 +136,7 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
             if clock.step_end[0] > horizon:
                 return AT_HORIZON
             if count.decodes[0] > 0:
-                if serving.rule == TREE_RULE or serving.rule == TEXT_RULE:
+                if serving.rule == Rule.TREE or serving.rule == Rule.TEXT:
                     return VERIFY
                 verify_chains(replica, requests, serving.rows, serving.rule)
             count.phase[0] = VERIFIED

@@ -56,7 +56,7 @@ def _compiled() -> Advance:
     sources = {inspect.getfile(function) for function in (*KERNELS, rules.verify_rows)}
     digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sorted(sources))).hexdigest()
 
-    def advance_compiled(
+    def compiled_advance(
         replica: Replica, requests: Requests, serving: Serving, log: Log, horizon: float, begins: bool
     ) -> int:
         # numba keeps what it compiled for as long as this file and this constant stay the same
@@ -64,7 +64,7 @@ def _compiled() -> Advance:
             return -1
         return advance(replica, requests, serving, log, horizon, begins)
 
-    return forms.kept(advance_compiled)
+    return forms.kept(compiled_advance)
 
 
 def _loops(

@@ -22,17 +22,17 @@ from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import Serving
 from specsim.engine.scheduler_limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, Limits
 from specsim.engine.segments import no_segments, segments_of
-from specsim.engine.verify_chains import BLOCK_RULE, GREEDY_RULE, TEXT_RULE, TOKEN_RULE, TREE_RULE
 from specsim.inputs.models.policy import GoodputPolicy, Policy, StaticPolicy
 from specsim.inputs.models.speculation import BlockParallelHead, EagleHead, ModelDrafter, MTPLayers
 from specsim.policies.form import OUTSIDE, policy_form
 from specsim.policies.observation import Observation
 from specsim.uniforms import luck_key
+from specsim.verification.arrays import Rule
 from specsim.workload.lengths import Lengths
 
+BLOCK_SIZE = 16  # tokens in a KV block, where an engine's profile says nothing
 PolicyFunction = Callable[[Observation, Any], tuple[Ints, Any]]
 ADMISSIONS = {"first_chunk": FOR_CHUNK, "context": FOR_CONTEXT, "whole_request": FOR_ALL}
-RULES = {"token": TOKEN_RULE, "block": BLOCK_RULE, "greedy": GREEDY_RULE, "tree": TREE_RULE, "text": TEXT_RULE}
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Setup:
         shape: the largest draft that the policy can ask for.
         source: proposes drafts and scores them.
         domains: likewise, of requests of domain 1, 2, ..; chains only.
-        rule: which verifier runs; text is the token rule, or the greedy one, on chains that language models make.
+        rule: which verifier runs.
         seed, replication: name the run's luck.
         admission: what blocks must be free for to admit a request, see ``engine.limits``.
         host_tokens: KV tokens that the host has room for; without, whoever loses their place computes anew.
@@ -74,11 +74,11 @@ class Setup:
     policy: Policy | PolicyFunction
     shape: DraftShape
     source: ChainSource | TreeAcceptance | TextModels
-    rule: Literal["token", "block", "greedy", "tree", "text"]
+    rule: Rule
     seed: int
     replication: int
     domains: tuple[ChainSource, ...] = ()
-    block_size: int = 16
+    block_size: int = BLOCK_SIZE
     hands_on_all: bool = False
     share_at_least: Floats | None = None
     admission: Literal["first_chunk", "context", "whole_request"] = "context"
@@ -114,7 +114,7 @@ def serving_of(setup: Setup, lengths: Lengths, think: Floats, rows: int) -> Serv
         limits=_limits(setup, lengths),
         drafter=drafter_form(setup.drafter, setup.shape, hands_on_all=setup.hands_on_all),
         rows=tables._replace(variation=tables.variation._replace(key=key)),
-        rule=RULES[setup.rule],
+        rule=int(setup.rule),
         costs=cost_form(setup.cost, rows),
         key=key,
         policy=policy,

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from specsim.costs.forms import StepForm
 from specsim.costs.lowered import AS_CAPTURED, most_rows, price_step, step_seconds
-from specsim.drafting.chain_rows import ChainRows, drawn
+from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.passes import DrafterForm
-from specsim.drafting.variation import rung_of
 from specsim.engine.scheduler_limits import Limits
 from specsim.engine.state import Replica, Requests
 from specsim.engine.step_passes import fill_step_passes
-from specsim.engine.verify_chains import overlap_of, verify_chains
+from specsim.engine.verify_chains import draft_chains, verify_chains
 from specsim.kernels import kernel
 from specsim.policies.choice import choose_by_goodput, choose_by_table, next_length, remember
 from specsim.policies.form import CONFIDENCE, GOODPUT, ORACLE, PER_REQUEST, PolicyForm
-from specsim.uniforms import LANE_DRAFT, LANE_RUNG
 
 
 @kernel
@@ -36,7 +34,7 @@ def choose(
         for b in range(decoding):
             wanted[slots[decodes[b]]] = requests.draft_length[decodes[b]]
     elif policy.kind == CONFIDENCE:
-        _draft_while_confident(replica, requests, rows, policy)
+        _draft_while_confident(replica, requests, rows, rule, policy)
     elif policy.kind == ORACLE:
         verify_chains(replica, requests, rows, rule)
         for b in range(decoding):
@@ -70,28 +68,19 @@ def _list_decodes(replica: Replica, requests: Requests, num_draft: int) -> int:
 
 
 @kernel
-def _draft_while_confident(replica: Replica, requests: Requests, rows: ChainRows, policy: PolicyForm) -> None:
-    """Each request drafts on while the drafter gave the token that it drew enough probability; that token stays."""
-    wanted, slots, decodes, variation = replica.seats.wanted, requests.slot, replica.seats.decodes, rows.variation
+def _draft_while_confident(
+    replica: Replica, requests: Requests, rows: ChainRows, rule: int, policy: PolicyForm
+) -> None:
+    """Stop behind the first draft token that the drafter finds unlikely."""
+    draft_chains(replica, requests, rows, rule)
+    scratch, decodes = replica.scratch, replica.seats.decodes
     for b in range(replica.counters.decodes[0]):
-        request = decodes[b]
-        slot, place = slots[request], requests.emitted[request] - replica.seats.first_position[slots[request]]
-        num_draft = 0
-        while num_draft < policy.longest:
-            chosen = variation.first[requests.domain[request]]
-            if variation.varies[requests.domain[request]]:
-                overlap = overlap_of(replica, requests, rows, request, policy.longest, num_draft)
-                chosen += rung_of(overlap, replica.traits[slot, LANE_RUNG, 0, place + num_draft])
-            row = chosen * rows.longest + num_draft
-            if replica.by_round.shape[2] > 0 and not rows.greedy[requests.domain[request]]:
-                luck = replica.by_round[slot, LANE_DRAFT, num_draft, place]
-            else:
-                luck = replica.lanes[slot, LANE_DRAFT, 0, place + num_draft]
-            token = drawn(rows.draft_cdf, rows.guide, row, luck) if rows.sampled else rows.choice[row]
-            num_draft += 1
-            if rows.drafter[row, token] < policy.threshold:
-                break
-        wanted[slot] = num_draft
+        last = 0
+        while (
+            last < policy.longest - 1 and rows.drafter[scratch.row[b, last], scratch.draft[b, last]] >= policy.threshold
+        ):
+            last += 1
+        replica.seats.wanted[requests.slot[decodes[b]]] = min(last + 1, policy.longest)
 
 
 @kernel

@@ -28,6 +28,7 @@ from specsim.inputs.models.policy import StaticPolicy
 from specsim.policies.form import first_memory
 from specsim.policies.observation import Observation
 from specsim.records import RequestRecords, RunRecords, StepTime
+from specsim.verification.arrays import Rule
 from specsim.workload.lengths import Lengths
 
 POSITIONS_AHEAD = 256
@@ -71,7 +72,7 @@ def warm_up() -> None:
         policy=StaticPolicy(num_draft_tokens=0),
         shape=shape,
         source=source,
-        rule="token",
+        rule=Rule.TOKEN,
         seed=0,
         replication=0,
     )
@@ -113,7 +114,7 @@ class Server:
         self._setup, self._serving = setup, serving_of(setup, lengths, think, rows)
         self._number_recordings(lengths)
         positions = min(int(lengths.output.max()), POSITIONS_AHEAD) + shape.num_levels
-        by_round = shape.num_levels if setup.rule == "block" else 0
+        by_round = shape.num_levels if setup.rule == Rule.BLOCK else 0
         self.replica = new_replica(
             number,
             num_slots,

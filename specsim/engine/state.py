@@ -178,6 +178,7 @@ class Scratch(NamedTuple):
         context, catch_up, num_draft, num_out: of the decodes [S].
         seconds: of steps with drafts of 0, 1, .. K positions [K+1].
         draft, q_row, accept: as the verifier takes them [S, K].
+        row: of ``ChainRows``, that a draft token was drawn from [S, K].
         p_row, out: likewise [S, K+1].
         final, greedy: likewise [S].
         own: uniforms of a request's own [NUM_LANES, 1, 1].
@@ -189,6 +190,7 @@ class Scratch(NamedTuple):
     num_out: Ints
     seconds: Floats
     draft: Ints
+    row: Ints
     q_row: Ints
     accept: Floats
     p_row: Ints
@@ -207,6 +209,7 @@ def new_scratch(num_slots: int, longest: int) -> Scratch:
         num_out=np.zeros(num_slots, np.int64),
         seconds=np.zeros(longest + 1),
         draft=np.zeros((num_slots, longest), np.int64),
+        row=np.zeros((num_slots, longest), np.int64),
         q_row=np.zeros((num_slots, longest), np.int64),
         accept=np.zeros((num_slots, longest)),
         p_row=np.zeros((num_slots, longest + 1), np.int64),

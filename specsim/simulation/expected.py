@@ -23,6 +23,7 @@ from specsim.simulation.replica import Simulation
 from specsim.simulation.step_passes import step_works
 from specsim.streams import stream
 from specsim.verification import mean_tokens, mean_tree_tokens
+from specsim.verification.arrays import Rule
 
 DRAFT_SAMPLE = 16384  # drafts; tokens per verify are then known to better than 0.5 %
 LENGTH_SAMPLE = 4096  # requests; the mean context of Azure conversations is then known to about 2 %
@@ -69,10 +70,10 @@ def tokens_per_round(simulation: Simulation, num_draft_tokens: int) -> float:
 @lru_cache(maxsize=64)  # a curve asks for the same few at every batch
 def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
     """Mean tokens per verify with so many drafts: the closed form of what is stated; of blocks and trees a mean."""
-    if simulation.sources.rule == "tree" and num_draft_tokens:
+    if simulation.sources.rule == Rule.TREE and num_draft_tokens:
         return _tokens_per_tree(simulation, num_draft_tokens)
     tokens = []
-    sources = simulation.sources.acceptance_sources(num_draft_tokens) if simulation.sources.rule == "block" else ()
+    sources = simulation.sources.acceptance_sources(num_draft_tokens) if simulation.sources.rule == Rule.BLOCK else ()
     for number, domain in enumerate(simulation.sources.domains):
         source = sources[number] if sources and domain.temperature and num_draft_tokens else None
         if isinstance(source, PositionAcceptance):

@@ -16,7 +16,7 @@ from specsim.costs.passes import PassCost
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
 from specsim.costs.step import Pricing, StepCost
-from specsim.engine.config import Setup
+from specsim.engine.config import BLOCK_SIZE, Setup
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.errors import invalid
 from specsim.forward import Reach
@@ -33,7 +33,6 @@ from specsim.workload.lengths import Lengths
 from specsim.workload.stated import Traffic
 
 LONG_RUN = 10_000_000  # output tokens; a round takes 56 bytes, and each token is one without speculation
-BLOCK_SIZE = 16  # tokens in a KV block, where the engine's profile says nothing
 
 
 class Simulation:
@@ -163,7 +162,7 @@ class Simulation:
             seed=scenario.seed,
             replication=replication,
             pool_tokens=self._pool_tokens(speculating, shape.max_nodes),
-            block_size=engine.block_size or BLOCK_SIZE,
+            block_size=self.block_size,
             admission=engine.admission or "context",
             prefix_caching=scenario.deployment.prefix_caching,
             host_tokens=int(swap.space // memory.kv_bytes_per_token) if swap else 0,
@@ -176,8 +175,12 @@ class Simulation:
 
     def kv_pools(self, num_draft_tokens: int) -> list[int]:
         """Sizes of the KV pools, of each replica one, in whole blocks [tokens]."""
-        block = self.inputs.engine.block_size or BLOCK_SIZE
-        return [self.memory(num_draft_tokens > 0).kv_tokens // block * block]
+        return [self.memory(num_draft_tokens > 0).kv_tokens // self.block_size * self.block_size]
+
+    @property
+    def block_size(self) -> int:
+        """Tokens in a KV block."""
+        return self.inputs.engine.block_size or BLOCK_SIZE
 
     @property
     def bandwidths(self) -> list[float]:
@@ -243,9 +246,9 @@ class Simulation:
         lookup = stated if isinstance(stated, NgramLookup) else None
         if speculating and self.drafter and not isinstance(stated, NgramLookup):
             slower = stated.time_factor or 1.0
-            drafter = PassCost(self.drafter, device, ideal=ideal, products=self.products, time_factor=slower)
+            drafter = PassCost(self.drafter, device, rates=self.rates, products=self.products, time_factor=slower)
         verify_factor = 1.0 if ideal else factor
-        target = PassCost(self.target, device, ideal=ideal, products=self.products, verify_factor=verify_factor)
+        target = PassCost(self.target, device, rates=self.rates, products=self.products, verify_factor=verify_factor)
         if ideal:
             return StepCost(target, drafter, None)
         return StepCost(target, drafter, engine, pass_kind(stated), lookup)
@@ -295,7 +298,7 @@ class Simulation:
         return Room(
             memory=self.memory(speculating),
             draft_tokens=self.sources.draft_shape(num_draft_tokens).max_nodes,
-            block_size=engine.block_size or BLOCK_SIZE,
+            block_size=self.block_size,
             step_tokens=self._limits(speculating)[1],
             whole_prompts=bool(engine.whole_prompts),
             positions=self.inputs.target.max_position_embeddings,

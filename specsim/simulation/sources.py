@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.token_sources import NgramModels, ReplayAcceptance
 from specsim.inputs.read import documents
 from specsim.streams import stream
+from specsim.verification.arrays import Rule
 from specsim.workload.recordings import read_recording
 
 
@@ -56,12 +56,13 @@ class Sources:
         }
 
     @property
-    def rule(self) -> Literal["token", "block", "tree", "greedy", "text"]:
+    def rule(self) -> Rule:
         """The verifier that runs: the greedy one where nothing is sampled; text where language models draft."""
         if self.texts:
-            return "text"
+            return Rule.TEXT
         stated = self._scenario.speculation
-        return stated.verifier if any(domain.temperature > 0 for domain in self.domains) else stated.rule
+        name = stated.verifier if any(domain.temperature > 0 for domain in self.domains) else stated.rule
+        return Rule[name.upper()]
 
     def draft_shape(self, num_draft_tokens: int) -> DraftShape:
         """How the draft tokens of a round hang together."""
@@ -69,9 +70,9 @@ class Sources:
 
     def of(self, num_draft_tokens: int) -> tuple[ChainSource | TreeAcceptance | TextModels, *tuple[ChainSource, ...]]:
         """What proposes drafts for so many positions: of chains one for each domain, of trees and texts one for all."""
-        if self.rule == "tree":
+        if self.rule == Rule.TREE:
             return (self.tree_source(num_draft_tokens),)
-        if self.rule == "text":
+        if self.rule == Rule.TEXT:
             return (joined_texts([self.text_models(number) for number in range(len(self.domains))]),)
         first, *others = self.acceptance_sources(num_draft_tokens)
         return (first, *others)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from specsim.costs.layers import Split
 from specsim.costs.lowered import use_pass
 from specsim.costs.passes import PassCost
+from specsim.costs.roofline import device_rates
 from specsim.costs.shapes import target_shape
 from specsim.costs.usage import pass_usage
 from specsim.costs.use import PassUse
@@ -27,7 +28,11 @@ def shape(name):
 
 SHAPES = {name: shape(name) for name in MODELS}
 COSTS = {name: PassCost(found, B200, ideal=False) for name, found in SHAPES.items()}
-USES = {(name, ideal): PassUse(found, B200, ideal=ideal) for name, found in SHAPES.items() for ideal in (False, True)}
+USES = {
+    (name, ideal): PassUse(found, B200, device_rates(B200, ideal=ideal))
+    for name, found in SHAPES.items()
+    for ideal in (False, True)
+}
 
 
 def verify(batch, queries, context):

@@ -102,8 +102,8 @@ def test_an_oracle_of_blocks_is_refused_for_a_reason(outputs):
 def drop_what_is_unlikely(choose):
     """Leaves out the token that stopped the draft, for what it is."""
 
-    def choosing_less(replica, requests, rows, policy):
-        choose(replica, requests, rows, policy)
+    def choosing_less(replica, requests, rows, rule, policy):
+        choose(replica, requests, rows, rule, policy)
         wanted = replica.seats.wanted
         np.maximum(wanted - 1, 0, out=wanted)
 

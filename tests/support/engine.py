@@ -17,7 +17,7 @@ from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.drafting.varying import VaryingAcceptance
 from specsim.engine import run
 from specsim.engine.advance import advance
-from specsim.engine.config import RULES, Setup
+from specsim.engine.config import Setup
 from specsim.engine.kv_cache import new_cache
 from specsim.engine.run import Server
 from specsim.engine.slots import look_ahead
@@ -38,6 +38,7 @@ from specsim.inputs.models.speculation import DraftModel, EagleHead
 from specsim.records import RunRecords, StepTime
 from specsim.streams import stream
 from specsim.uniforms import luck_key
+from specsim.verification.arrays import Rule
 from specsim.workload.lengths import Lengths
 from specsim.workload.prefixes import Prefixes
 
@@ -150,7 +151,7 @@ def make_setup(
         shape=shape,
         source=make_source(shape, conditional, rule, stream(seed, "distributions")),
         domains=make_domains(longest, stream(seed, "distributions", 1)) if "mixed" in rule else (),
-        rule=rule.split()[0],
+        rule=Rule[rule.split()[0].upper()],
         seed=seed,
         **limits | stated,
     )
@@ -404,7 +405,7 @@ class Rounds:
         if rule == "tree":
             verify_trees(self._replica, self._requests, source, shape)
         else:
-            verify_chains(self._replica, self._requests, source.rows, RULES[rule])
+            verify_chains(self._replica, self._requests, source.rows, Rule[rule.upper()])
         return seats.num_out[:batch].copy(), seats.last_is_new[:batch].copy()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from specsim.inputs.models.map import Map
 from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.read.scenario import Inputs
-from specsim.simulation.replica import BLOCK_SIZE, Simulation
+from specsim.simulation.replica import Simulation
 from specsim.studies.map.contexts import draft_lengths, lengths_at
 
 
@@ -29,7 +29,7 @@ def worth_running(inputs: Inputs, context: int, batches: Sequence[int]) -> list[
     So many can as the pool holds prompts of, and the engine takes: with outputs there are no more.
     """
     simulation, prompt = Simulation(inputs), lengths_at(inputs, context).prompt_tokens
-    block = inputs.engine.block_size or BLOCK_SIZE
+    block = simulation.block_size
     most = []
     for k in (0, max(draft_lengths(inputs.scenario))):
         held = -(-simulation.memory(k > 0).pool_tokens(prompt) // block) * block
