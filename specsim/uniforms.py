@@ -29,7 +29,7 @@ _PARITY = np.uint64(0x1BD11BDAA9FC1A22)
 _DROPPED, _UNIT = np.uint64(11), 2.0**-53
 
 
-def luck_key(seed: int, replication: int) -> Words:
+def uniforms_key(seed: int, replication: int) -> Words:
     """The key [4] of a run's uniforms."""
     spawn_key = (zlib.crc32(b"tokens"), replication)
     return np.random.SeedSequence(seed, spawn_key=spawn_key).generate_state(4, np.uint64).astype(np.uint64)
@@ -82,7 +82,7 @@ def _turned(word: Any, bits: int) -> Any:
     return (word << np.uint64(bits)) | (word >> np.uint64(64 - bits))
 
 
-def draw_luck(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> None:
+def draw_uniforms(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> None:
     """Fill a table with a request's uniforms in [0, 1).
 
     Entry (lane, j, i) serves column j and position ``first + i``. By position, columns are siblings: entry
@@ -105,7 +105,7 @@ def draw_luck(lanes: Floats, key: Words, request: int, first: int, purpose: int)
 
     Args:
         lanes: receives the numbers [NUM_LANES, columns, positions].
-        key: as made by ``luck_key``.
+        key: as made by ``uniforms_key``.
         request: whose.
         first: position of the first row.
         purpose: BY_POSITION or BY_ROUND.
@@ -118,7 +118,7 @@ def draw_luck(lanes: Floats, key: Words, request: int, first: int, purpose: int)
             lanes[lane, column] = (words >> _DROPPED) * _UNIT
 
 
-def luck_at(key: Words, requests: Ints, positions: Ints, purpose: int) -> Floats:
+def uniforms_at(key: Words, requests: Ints, positions: Ints, purpose: int) -> Floats:
     """The uniforms of column 0 of these requests, each at its position; by lane [NUM_LANES, B]."""
     same = np.zeros(len(requests), np.uint64)
     counters = (positions.astype(np.uint64), same, requests.astype(np.uint64), same + np.uint64(purpose))
@@ -126,8 +126,8 @@ def luck_at(key: Words, requests: Ints, positions: Ints, purpose: int) -> Floats
 
 
 @kernel
-def draw_luck_one_by_one(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> None:
-    """``draw_luck`` as compiled code does it: counter by counter, which keeps the words out of memory."""
+def draw_uniforms_one_by_one(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> None:
+    """``draw_uniforms`` as compiled code does it: counter by counter, which keeps the words out of memory."""
     for column in range(lanes.shape[1]):
         drafting, accepting = lanes[LANE_DRAFT, column], lanes[LANE_ACCEPT, column]
         final, finding = lanes[LANE_FINAL, column], lanes[LANE_FOUND, column]

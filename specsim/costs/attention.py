@@ -98,6 +98,6 @@ class AttentionCost:
             windows=np.array(windows, dtype=np.float64).reshape(-1, 5),
         )
 
-    def price(self, work: Pass) -> tuple[float, float]:
+    def price(self, one: Pass) -> tuple[float, float]:
         """Seconds of one pass."""
-        return price_attention(self.form, work, work.tokens)
+        return price_attention(self.form, one, one.tokens)

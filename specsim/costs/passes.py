@@ -70,10 +70,10 @@ class PassCost:
         self._time_factor = time_factor
         self._attention = AttentionCost(shape.operators.attentions, shape.operators.states, rates, verify_factor)
 
-    def price(self, work: Pass) -> PassTime:
+    def price(self, one: Pass) -> PassTime:
         """Seconds of one pass by part; a pass without tokens takes no time."""
-        rows = max(work.tokens, work.logit_rows, work.fused_tokens, work.corrected_rows)
-        return PassTime(*map(float, price_pass(self.form(rows), work, work.tokens)))
+        rows = max(one.tokens, one.logit_rows, one.fused_tokens, one.corrected_rows)
+        return PassTime(*map(float, price_pass(self.form(rows), one, one.tokens)))
 
     def form(self, most_rows: int) -> PassForm:
         """The lowered form, with tables for up to so many rows at least."""
@@ -123,14 +123,14 @@ def _exchange(shape: ForwardShape, device: Device, tokens: Ints) -> Floats:
     layers, scattered = shape.model.num_hidden_layers if shape.operators.attention_layers else 0, 0
     states = tokens * shape.model.hidden_size * BYTES_PER_ELEMENT
     seconds = np.zeros(tokens.shape)
-    if shape.exchange == "all_to_all" and shape.split.expert > 1:
+    if shape.exchange == "all_to_all" and shape.parallelism.expert > 1:
         scattered = shape.operators.expert_layers
         for product in shape.operators.experts[::2]:
             there = states * product.per_token * product.format.activation_bytes / BYTES_PER_ELEMENT
             back = states * product.per_token
             for message in (there, back):
-                each = message / shape.split.expert
-                seconds += product.repeats * all_to_all_seconds(each, shape.split.expert, device)
+                each = message / shape.parallelism.expert
+                seconds += product.repeats * all_to_all_seconds(each, shape.parallelism.expert, device)
     seconds += (2 * layers - scattered) * all_reduce_seconds(states, shape.tensor_parallel, device)
     if shape.stages > 1:
         seconds += (shape.stages - 1) * send_seconds(states, device)

@@ -78,10 +78,10 @@ class StepCost:
             num_lookups: sequences whose drafts are looked up.
             mode: how the target's pass is launched; None: as the engine's graphs have it.
         """
-        works = [target_pass, *draft_passes]
-        if len(works) > 1 and self._drafter is None:
+        passes_run = [target_pass, *draft_passes]
+        if len(passes_run) > 1 and self._drafter is None:
             raise ValueError(NO_DRAFTER)
-        passes, number = fields_of(passes_of(works)), len(works)
+        passes, number = fields_of(passes_of(passes_run)), len(passes_run)
         form = self.form(most_rows(passes, number))
         return StepTime(*map(float, price_step(form, passes, number, num_lookups, MODES[mode])))
 
@@ -100,10 +100,10 @@ class StepCost:
             float(self._target.stages),
         )
 
-    def launched(self, work: Pass) -> Pass:
+    def launched(self, one: Pass) -> Pass:
         """The target's pass as it is launched: padded to the graph that replays it."""
-        padded = self._graphs.padded(work.tokens) if self._graphs and work.tokens else None
-        return work if padded is None else work._replace(tokens=padded)
+        padded = self._graphs.padded(one.tokens) if self._graphs and one.tokens else None
+        return one if padded is None else one._replace(tokens=padded)
 
     def draft_seconds(self, draft_pass: Pass) -> float:
         """Device seconds of one draft pass."""

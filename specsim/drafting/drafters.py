@@ -32,7 +32,7 @@ def catch_up_tokens(
         num_verified: tokens of the round that the target computed, per request [B], where the engine hands all of
             them to the drafter; None where it sorts out the rejected ones first.
     """
-    form = drafter_form(drafter, chain(1), hands_on_all=num_verified is not None)
+    form = drafter_form(drafter, chain(1), first_pass_over_verified=num_verified is not None)
     verified = np.zeros_like(num_accepted) if num_verified is None else num_verified
     rows = zip(num_accepted.tolist(), last_is_new.tolist(), verified.tolist(), strict=True)
     return np.array([tokens_to_take_in(form.takes_in, *row) for row in rows], dtype=np.int64)
@@ -56,7 +56,7 @@ def draft_passes(
         context: tokens of prompt and output so far per request [B].
         prompts: the step's prompt chunks.
     """
-    form, longest = drafter_form(drafter, shape, hands_on_all=False), int(num_draft.max(initial=0))
+    form, longest = drafter_form(drafter, shape, first_pass_over_verified=False), int(num_draft.max(initial=0))
     passes = new_passes(1 + most_passes(form, longest))
     filled = fill_draft_passes(form, num_draft, catch_up, context, prompts, passes)
     for one in passes[1 : 1 + filled].tolist():

@@ -41,7 +41,7 @@ def length_shares(at_least: Floats) -> Floats:
 
 
 def drafts_of_batches(num_batches: int, batch: int, at_least: Floats, rng: np.random.Generator) -> Ints:
-    """Drafts of each request in equally likely batches [num_batches, batch]; one batch where nothing is left to luck.
+    """Drafts of each request in equally likely batches [num_batches, batch]; one batch where nothing is left to chance.
 
     Each request meets every quantile once over the batches, so that sums over requests have their exact means to
     within 1 / num_batches, and only what depends on who met what together is sampled.

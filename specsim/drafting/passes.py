@@ -61,15 +61,15 @@ class DrafterForm(NamedTuple):
     num_inner: Ints
 
 
-def drafter_form(drafter: ModelDrafter | None, shape: DraftShape, *, hands_on_all: bool) -> DrafterForm:
+def drafter_form(drafter: ModelDrafter | None, shape: DraftShape, *, first_pass_over_verified: bool) -> DrafterForm:
     """The form of a drafter; None where no model drafts.
 
     Args:
         drafter: which kind.
         shape: how drafts hang together.
-        hands_on_all: the engine hands on all tokens of a round, and not only those accepted.
+        first_pass_over_verified: the engine hands on all tokens of a round, and not only those accepted.
     """
-    inner, whole = shape.num_inner, VERIFIED if hands_on_all else ACCEPTED
+    inner, whole = shape.num_inner, VERIFIED if first_pass_over_verified else ACCEPTED
     match drafter:
         case None:
             return DrafterForm(NO_PASSES, LAST, False, 0, False, inner)
@@ -78,7 +78,7 @@ def drafter_form(drafter: ModelDrafter | None, shape: DraftShape, *, hands_on_al
         case MTPLayers():
             return DrafterForm(TOKEN_A_PASS, whole, False, 0, False, inner)
         case DraftModel():
-            takes_in = LACKING_OF_VERIFIED if hands_on_all else LACKING
+            takes_in = LACKING_OF_VERIFIED if first_pass_over_verified else LACKING
             return DrafterForm(TOKEN_A_PASS, takes_in, False, 0, False, inner)
         case MedusaHeads():
             return DrafterForm(ALL_HEADS, LAST, False, 0, False, inner)

@@ -1,6 +1,6 @@
 """How likely a draft is to be accepted where that differs: by request, by place in the output, by context.
 
-All of it is a function of the run's luck, the request and the output position, so that it is the same under every
+All of it is a function of the run's uniforms, the request and the output position, so that it is the same under every
 policy: a request's class (``beta``), whether a position is hard, and which of two rungs it is on. The rungs are rows
 whose overlap is 0, 1/16, .. 1. A position is on one of the two nearest to the overlap that it is to have, with the
 probability that makes the mean of both just that; under the token rule that is the same as having this overlap.
@@ -16,7 +16,7 @@ import numpy as np
 from specsim.arrays import Bools, Floats, Ints, Words
 from specsim.drafting.beta import LEVELS
 from specsim.kernels import kernel
-from specsim.uniforms import BY_TRAIT, LANE_HARD, NUM_LANES, draw_luck
+from specsim.uniforms import BY_TRAIT, LANE_HARD, NUM_LANES, draw_uniforms
 
 RUNGS = 16
 SHARE, STAY, ENTER = 0, 1, 2
@@ -37,7 +37,7 @@ class Variation(NamedTuple):
         num_recorded: recordings, of a domain whose acceptance is replayed; otherwise 0 [C].
         starts: of all recordings, where each one's list starts in ``emitted``, and where the last one ends [R+1].
         emitted: what a round yields that starts at an output position, by recording.
-        key: of the run's luck.
+        key: of the run's uniforms.
         looked_up: room for a uniform before those that are kept [NUM_LANES, 1, 1].
     """
 
@@ -160,7 +160,7 @@ def is_hard(
         if place >= first_position:
             uniform = traits[LANE_HARD, place - first_position]
         else:
-            draw_luck(variation.looked_up, variation.key, request, place, BY_TRAIT)
+            draw_uniforms(variation.looked_up, variation.key, request, place, BY_TRAIT)
             uniform = variation.looked_up[LANE_HARD, 0, 0]
         if place == 0:
             hard = uniform < share

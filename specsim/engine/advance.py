@@ -16,7 +16,7 @@ from specsim.engine.commit import commit
 from specsim.engine.draft_length import choose, learn
 from specsim.engine.log import Log, has_room, write_step
 from specsim.engine.schedule import admit_decodes, look_up, schedule
-from specsim.engine.scheduler_limits import Limits
+from specsim.engine.scheduler_limits import SchedulerLimits
 from specsim.engine.state import BETWEEN, CHOSEN, IN_FLIGHT, PRICED, SCHEDULED, VERIFIED, Replica, Requests
 from specsim.engine.step_passes import fill_step_passes
 from specsim.engine.verify_chains import verify_chains
@@ -32,7 +32,7 @@ IDLE, AT_HORIZON, LOG_FULL, CHOOSE, PRICE, VERIFY, TABLES_SHORT, STUCK = range(8
 seconds or verified tokens are to come from outside; the cost tables have too few rows; a request that fits nowhere."""
 
 
-class Serving(NamedTuple):
+class KernelParams(NamedTuple):
     """How a replica serves; nothing in it changes.
 
     Attributes:
@@ -40,13 +40,13 @@ class Serving(NamedTuple):
         drafter: which passes propose drafts.
         rows, rule: what chains are proposed from and judged by, and the rule; trees are verified outside.
         costs: prices steps.
-        key: of the run's luck.
+        key: of the run's uniforms.
         policy: for how many positions requests draft.
         prices_outside: whether seconds come from outside.
         think: of a closed loop, how long after a request's end its client sends the next one [N]; [0] in an open loop.
     """
 
-    limits: Limits
+    limits: SchedulerLimits
     drafter: DrafterForm
     rows: ChainRows
     rule: int
@@ -59,7 +59,7 @@ class Serving(NamedTuple):
 
 @kernel
 def advance(  # noqa: C901 (one phase after the other, to be read as one)
-    replica: Replica, requests: Requests, serving: Serving, log: Log, horizon: float, begins: bool
+    replica: Replica, requests: Requests, params: KernelParams, log: Log, horizon: float, begins: bool
 ) -> int:
     """Run until a moment, or until something is needed; says why it stopped.
 
@@ -67,7 +67,7 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
 
     Args:
         replica, requests: the state, which changes.
-        serving: how.
+        params: how.
         log: receives rows.
         horizon: steps that end by then are committed, and no step begins after it [s].
         begins: whether a step may begin right then; otherwise requests can still be sent to come at that moment.
@@ -78,7 +78,7 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
         if phase == BETWEEN:
             if not has_room(log, replica):
                 return LOG_FULL
-            receive(replica, requests, serving.limits, serving.policy.start)
+            receive(replica, requests, params.limits, params.policy.start)
             if count.running[0] + count.waiting[0] == 0:
                 if count.received[0] == count.sent[0]:
                     return IDLE
@@ -89,43 +89,43 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
             if clock.now[0] > horizon or (clock.now[0] == horizon and not begins):
                 return AT_HORIZON
             count.blocks_moved[0] = 0
-            if serving.limits.decode_only:
-                admit_decodes(replica, requests, serving.limits, serving.key)
-            if serving.policy.kind == OUTSIDE:
+            if params.limits.decode_only:
+                admit_decodes(replica, requests, params.limits, params.key)
+            if params.policy.kind == OUTSIDE:
                 return CHOOSE
             if not choose(
                 replica,
                 requests,
-                serving.limits,
-                serving.policy,
-                serving.drafter,
-                serving.rows,
-                serving.rule,
-                serving.costs,
+                params.limits,
+                params.policy,
+                params.drafter,
+                params.rows,
+                params.rule,
+                params.costs,
             ):
                 return TABLES_SHORT
             count.phase[0] = CHOSEN
         elif phase == CHOSEN:
-            if serving.limits.looks_up:
-                look_up(replica, requests, serving.limits.share_at_least)
-            schedule(replica, requests, serving.limits, serving.key)
+            if params.limits.looks_up:
+                look_up(replica, requests, params.limits.share_at_least)
+            schedule(replica, requests, params.limits, params.key)
             if count.decodes[0] + count.chunks[0] == 0:
                 return STUCK
-            fill_step_passes(replica, requests, serving.limits, serving.drafter)
+            fill_step_passes(replica, requests, params.limits, params.drafter)
             count.phase[0] = SCHEDULED
         elif phase == SCHEDULED:
             passes, number = replica.passes, count.passes[0]
-            if serving.prices_outside:
+            if params.prices_outside:
                 return PRICE
-            if most_rows(passes, number) > serving.costs.rows:
+            if most_rows(passes, number) > params.costs.rows:
                 return TABLES_SHORT
-            step_time = price_step(serving.costs, passes, number, count.lookups[0], AS_CAPTURED)
+            step_time = price_step(params.costs, passes, number, count.lookups[0], AS_CAPTURED)
             for part in range(len(replica.parts)):
                 replica.parts[part] = step_time[part]
-            use_step(serving.costs, passes, number, replica.used)
+            use_step(params.costs, passes, number, replica.used)
             count.phase[0] = PRICED
         elif phase == PRICED:
-            replica.parts[COMMUNICATION] += count.blocks_moved[0] * serving.limits.seconds_per_block
+            replica.parts[COMMUNICATION] += count.blocks_moved[0] * params.limits.seconds_per_block
             seconds = 0.0
             for part in range(len(replica.parts)):
                 seconds += replica.parts[part]
@@ -136,21 +136,21 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
             if clock.step_end[0] > horizon:
                 return AT_HORIZON
             if count.decodes[0] > 0:
-                if serving.rule == Rule.TREE or serving.rule == Rule.TEXT:
+                if params.rule == Rule.TREE or params.rule == Rule.TEXT:
                     return VERIFY
-                verify_chains(replica, requests, serving.rows, serving.rule)
+                verify_chains(replica, requests, params.rows, params.rule)
             count.phase[0] = VERIFIED
         else:
             clock.now[0] = clock.step_end[0]
-            learn(replica, requests, serving.policy)
-            commit(replica, requests, serving.limits, serving.drafter, serving.key, log)
+            learn(replica, requests, params.policy)
+            commit(replica, requests, params.limits, params.drafter, params.key, log)
             count.steps[0] += 1
-            _answer(replica, serving.think)
+            _answer(replica, params.think)
             count.phase[0] = BETWEEN
 
 
 @kernel
-def receive(replica: Replica, requests: Requests, limits: Limits, draft_length: int) -> None:
+def receive(replica: Replica, requests: Requests, limits: SchedulerLimits, draft_length: int) -> None:
     """Those who have arrived by now go to the end of their line."""
     count = replica.counters
     while count.received[0] < count.sent[0] and replica.sent.at[count.received[0]] <= replica.clock.now[0]:

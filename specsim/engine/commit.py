@@ -16,14 +16,16 @@ from specsim.engine.log import (
     Log,
     gap_class,
 )
-from specsim.engine.scheduler_limits import Limits
+from specsim.engine.scheduler_limits import SchedulerLimits
 from specsim.engine.slots import look_ahead, vacate
 from specsim.engine.state import Replica, Requests
 from specsim.kernels import kernel
 
 
 @kernel
-def commit(replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm, key: Words, log: Log) -> None:
+def commit(
+    replica: Replica, requests: Requests, limits: SchedulerLimits, drafter: DrafterForm, key: Words, log: Log
+) -> None:
     """Hand out what the step yields: the decodes' verified tokens, and a token to each prompt that is complete."""
     tokens = _commit_decodes(replica, requests, limits, drafter, log)
     tokens += _commit_chunks(replica, requests, log)
@@ -32,7 +34,9 @@ def commit(replica: Replica, requests: Requests, limits: Limits, drafter: Drafte
 
 
 @kernel
-def _commit_decodes(replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm, log: Log) -> int:
+def _commit_decodes(
+    replica: Replica, requests: Requests, limits: SchedulerLimits, drafter: DrafterForm, log: Log
+) -> int:
     """Tokens for those that verified, and what their drafter lacks; returns how many tokens."""
     emitted, output_tokens, catch_up = requests.emitted, requests.output_tokens, requests.catch_up
     first_token, last_token, now = requests.first_token, requests.last_token, replica.clock.now[0]
@@ -42,8 +46,8 @@ def _commit_decodes(replica: Replica, requests: Requests, limits: Limits, drafte
         replica.counters.rounds[0],
         replica.counters.steps[0],
     )
-    decodes, all_out, lengths = replica.seats.decodes, replica.seats.num_out, replica.seats.num_draft
-    last_is_new, rounds, tally, gaps = replica.seats.last_is_new, log.rounds, log.tally, log.gaps
+    decodes, all_out, lengths = replica.batch.decodes, replica.batch.num_out, replica.batch.num_draft
+    last_is_new, rounds, tally, gaps = replica.batch.last_is_new, log.rounds, log.tally, log.gaps
     accepted = log.accepted
     longest, total, gap_sum = len(num_nodes) - 1, 0, 0.0
     for b in range(replica.counters.decodes[0]):
@@ -79,8 +83,8 @@ def _commit_chunks(replica: Replica, requests: Requests, log: Log) -> int:
     """A token for each prompt that is complete, or complete again; returns how many."""
     tokens, count, now = 0, replica.counters, replica.clock.now[0]
     for i in range(count.chunks[0]):
-        request = replica.seats.chunks[i]
-        requests.left[request] -= replica.seats.chunk_tokens[i]
+        request = replica.batch.chunks[i]
+        requests.left[request] -= replica.batch.chunk_tokens[i]
         if requests.left[request] > 0:
             continue
         if requests.emitted[request] == 0:
@@ -101,10 +105,10 @@ def _commit_chunks(replica: Replica, requests: Requests, log: Log) -> int:
 
 
 @kernel
-def _close_up(replica: Replica, requests: Requests, limits: Limits, key: Words) -> None:
-    """Those whose output is complete leave, and the others close up; their luck is drawn as far as it is needed."""
-    count, kept, emitted, running = replica.counters, 0, requests.emitted, replica.seats.running
-    slot, first_position, num_positions = requests.slot, replica.seats.first_position, replica.lanes.shape[3]
+def _close_up(replica: Replica, requests: Requests, limits: SchedulerLimits, key: Words) -> None:
+    """Finished requests leave the batch; the others close up, and their next uniforms are drawn where they run out."""
+    count, kept, emitted, running = replica.counters, 0, requests.emitted, replica.batch.running
+    slot, first_position, num_positions = requests.slot, replica.batch.first_position, replica.lanes.shape[3]
     output_tokens, longest = requests.output_tokens, len(limits.num_nodes)
     count.finished[0] = 0
     for place in range(count.running[0]):
@@ -112,7 +116,7 @@ def _close_up(replica: Replica, requests: Requests, limits: Limits, key: Words) 
         if emitted[request] == output_tokens[request]:
             requests.finish[request] = replica.clock.now[0]
             vacate(replica, requests, limits, request)
-            replica.seats.finished[count.finished[0]] = request
+            replica.batch.finished[count.finished[0]] = request
             count.finished[0] += 1
             continue
         running[kept] = request

@@ -6,7 +6,7 @@ from specsim.costs.forms import StepForm
 from specsim.costs.lowered import AS_CAPTURED, most_rows, price_step, step_seconds
 from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.passes import DrafterForm
-from specsim.engine.scheduler_limits import Limits
+from specsim.engine.scheduler_limits import SchedulerLimits
 from specsim.engine.state import Replica, Requests
 from specsim.engine.step_passes import fill_step_passes
 from specsim.engine.verify_chains import draft_chains, verify_chains
@@ -19,7 +19,7 @@ from specsim.policies.form import CONFIDENCE, GOODPUT, ORACLE, PER_REQUEST, Poli
 def choose(
     replica: Replica,
     requests: Requests,
-    limits: Limits,
+    limits: SchedulerLimits,
     policy: PolicyForm,
     drafter: DrafterForm,
     rows: ChainRows,
@@ -28,8 +28,8 @@ def choose(
 ) -> bool:
     """Fill ``wanted`` for those who decode; says whether the cost tables sufficed, where steps had to be priced."""
     context_tokens = _list_decodes(replica, requests, policy.longest)
-    decoding, wanted, slots = replica.counters.decodes[0], replica.seats.wanted, requests.slot
-    decodes, num_out = replica.seats.decodes, replica.seats.num_out
+    decoding, wanted, slots = replica.counters.decodes[0], replica.batch.wanted, requests.slot
+    decodes, num_out = replica.batch.decodes, replica.batch.num_out
     if policy.kind == PER_REQUEST:
         for b in range(decoding):
             wanted[slots[decodes[b]]] = requests.draft_length[decodes[b]]
@@ -54,8 +54,8 @@ def choose(
 @kernel
 def _list_decodes(replica: Replica, requests: Requests, num_draft: int) -> int:
     """Make those who decode the decodes of the step, with so many drafts each; returns the sum of their contexts."""
-    count, running, left = replica.counters, replica.seats.running, requests.left
-    decodes, lengths = replica.seats.decodes, replica.seats.num_draft
+    count, running, left = replica.counters, replica.batch.running, requests.left
+    decodes, lengths = replica.batch.decodes, replica.batch.num_draft
     prompt_tokens, emitted, context_tokens = requests.prompt_tokens, requests.emitted, 0
     count.decodes[0], count.chunks[0], count.lookups[0] = 0, 0, 0
     for place in range(count.running[0]):
@@ -73,19 +73,19 @@ def _draft_while_confident(
 ) -> None:
     """Stop behind the first draft token that the drafter finds unlikely."""
     draft_chains(replica, requests, rows, rule)
-    scratch, decodes = replica.scratch, replica.seats.decodes
+    scratch, decodes = replica.scratch, replica.batch.decodes
     for b in range(replica.counters.decodes[0]):
         last = 0
         while (
             last < policy.longest - 1 and rows.drafter[scratch.row[b, last], scratch.draft[b, last]] >= policy.threshold
         ):
             last += 1
-        replica.seats.wanted[requests.slot[decodes[b]]] = min(last + 1, policy.longest)
+        replica.batch.wanted[requests.slot[decodes[b]]] = min(last + 1, policy.longest)
 
 
 @kernel
 def _step_seconds(
-    replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm, costs: StepForm, num_draft: int
+    replica: Replica, requests: Requests, limits: SchedulerLimits, drafter: DrafterForm, costs: StepForm, num_draft: int
 ) -> float:
     """Seconds of a step in which everybody who decodes drafts for so many positions; -1 if the tables are short.
 
@@ -96,7 +96,7 @@ def _step_seconds(
         found = num_draft
         while found > 0 and not b + 0.5 < limits.share_at_least[found - 1] * decoding:
             found -= 1
-        replica.seats.num_draft[b] = found
+        replica.batch.num_draft[b] = found
     fill_step_passes(replica, requests, limits, drafter)
     passes, number = replica.passes, replica.counters.passes[0]
     if most_rows(passes, number) > costs.rows:
@@ -108,7 +108,7 @@ def _step_seconds(
 @kernel
 def learn(replica: Replica, requests: Requests, policy: PolicyForm) -> None:
     """What the policy takes from the verifies of a step."""
-    decodes, lengths, num_out = replica.seats.decodes, replica.seats.num_draft, replica.seats.num_out
+    decodes, lengths, num_out = replica.batch.decodes, replica.batch.num_draft, replica.batch.num_out
     if policy.kind != GOODPUT and policy.kind != PER_REQUEST:
         return
     for b in range(replica.counters.decodes[0]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from specsim.engine.scheduler_limits import Limits
+from specsim.engine.scheduler_limits import SchedulerLimits
 from specsim.engine.state import Cache, Replica, Requests
 from specsim.kernels import kernel
 
@@ -25,7 +25,7 @@ def new_cache(num_nodes: int) -> Cache:
 
 
 @kernel
-def end_of_found(replica: Replica, limits: Limits, request: int) -> int:
+def end_of_found(replica: Replica, limits: SchedulerLimits, request: int) -> int:
     """The place behind the segments of a request, from its prompt's beginning, that are in the cache."""
     segments, size = limits.segments, replica.cache.size
     place, last = segments.starts[request], segments.starts[request + 1]
@@ -35,7 +35,7 @@ def end_of_found(replica: Replica, limits: Limits, request: int) -> int:
 
 
 @kernel
-def own_found(replica: Replica, requests: Requests, limits: Limits, request: int, end: int) -> int:
+def own_found(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int, end: int) -> int:
     """Blocks of a request's own text that it can go on with; they begin where the segments ended that it held."""
     if end - limits.segments.starts[request] != requests.segments[request]:
         return 0
@@ -43,7 +43,7 @@ def own_found(replica: Replica, requests: Requests, limits: Limits, request: int
 
 
 @kernel
-def find(replica: Replica, requests: Requests, limits: Limits, request: int) -> int:
+def find(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int) -> int:
     """How many tokens of a request in line are in the cache, and need not be computed: whole blocks, not its last."""
     segments, block_size = limits.segments, limits.block_size
     end = end_of_found(replica, limits, request)
@@ -57,7 +57,7 @@ def find(replica: Replica, requests: Requests, limits: Limits, request: int) -> 
 
 
 @kernel
-def found_blocks(replica: Replica, requests: Requests, limits: Limits, request: int) -> tuple[int, int]:
+def found_blocks(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int) -> tuple[int, int]:
     """Blocks that ``find`` finds, and those of them that others use, which take no room of their own."""
     cache, node, used = replica.cache, limits.segments.node, 0
     end = end_of_found(replica, limits, request)
@@ -70,7 +70,7 @@ def found_blocks(replica: Replica, requests: Requests, limits: Limits, request: 
 
 
 @kernel
-def hold(replica: Replica, requests: Requests, limits: Limits, request: int) -> None:
+def hold(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int) -> None:
     """A request comes into service with the blocks that were found for it."""
     cache, count, first = replica.cache, replica.counters, limits.segments.starts[request]
     end, own = end_of_found(replica, limits, request), limits.segments.num_nodes + request
@@ -90,7 +90,7 @@ def hold(replica: Replica, requests: Requests, limits: Limits, request: int) -> 
 
 
 @kernel
-def publish(replica: Replica, requests: Requests, limits: Limits, request: int, computed: int) -> None:
+def publish(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int, computed: int) -> None:
     """Segments that a step computes to their end may be used by others; of two that compute one, the first's is kept.
 
     vLLM keeps both until the requests end; the second's blocks are given back at once here.
@@ -114,7 +114,7 @@ def publish(replica: Replica, requests: Requests, limits: Limits, request: int, 
 
 
 @kernel
-def release(replica: Replica, requests: Requests, limits: Limits, request: int) -> None:
+def release(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int) -> None:
     """A request leaves its blocks: what nobody else uses stays until its room is needed."""
     segments = limits.segments
     cache, first = replica.cache, segments.starts[request]
@@ -132,7 +132,7 @@ def release(replica: Replica, requests: Requests, limits: Limits, request: int) 
 
 
 @kernel
-def make_room(replica: Replica, limits: Limits) -> None:
+def make_room(replica: Replica, limits: SchedulerLimits) -> None:
     """Overwrite what was unused for longest, until all blocks are as many as there are."""
     segments = limits.segments
     count, cache = replica.counters, replica.cache

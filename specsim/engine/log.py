@@ -68,7 +68,7 @@ def new_log(num_steps: int, num_rounds: int, longest: int, num_requests: int, *,
 def has_room(log: Log, replica: Replica) -> bool:
     """Whether another step fits, with a round for every request in service."""
     steps, rounds = replica.counters.steps[0], replica.counters.rounds[0]
-    return steps < len(log.spans) and (not log.keep_rounds or rounds + len(replica.seats.running) <= len(log.rounds))
+    return steps < len(log.spans) and (not log.keep_rounds or rounds + len(replica.batch.running) <= len(log.rounds))
 
 
 @kernel

@@ -15,14 +15,14 @@ from specsim.drafting.text_models import TextModels
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY, advance
 from specsim.engine.compiled import advance_function, settled
-from specsim.engine.config import Setup, cost_form, serving_of
+from specsim.engine.config import ReplicaConfig, cost_form, kernel_params
 from specsim.engine.kv_cache import new_cache
 from specsim.engine.log import new_log
 from specsim.engine.record import Recorder, request_records
 from specsim.engine.state import CHOSEN, IN_FLIGHT, PRICED, VERIFIED, Requests, new_replica, new_requests, plain_views
 from specsim.engine.verify_texts import new_texts, verify_texts
 from specsim.engine.verify_trees import verify_trees
-from specsim.engine.wait_queue import foremost
+from specsim.engine.wait_queue import next_waiting
 from specsim.forward import Pass
 from specsim.inputs.models.policy import StaticPolicy
 from specsim.policies.form import first_memory
@@ -32,28 +32,30 @@ from specsim.verification.arrays import Rule
 from specsim.workload.lengths import Lengths
 
 POSITIONS_AHEAD = 256
-"""Output positions whose luck is drawn at a time: the most that keeps a batch's in the cache."""
+"""Output positions whose uniforms are drawn at a time: the most that keeps a batch's in the cache."""
 LOG_STEPS, LOG_ROUNDS = 4096, 2**18
 
 
-def serve_closed_loop(setup: Setup, lengths: Lengths, concurrency: int, think: Floats | None = None) -> RunRecords:
+def serve_closed_loop(
+    config: ReplicaConfig, lengths: Lengths, concurrency: int, think: Floats | None = None
+) -> RunRecords:
     """Serve the requests with ``concurrency`` of them in flight until all are sent.
 
     Args:
-        setup: how.
+        config: how.
         lengths: of the requests.
         concurrency: how many clients there are.
         think: how long a client waits before it sends each request [N], the first ones excepted; not at all by default.
     """
     number = len(lengths.prompt)
-    server = Server(setup, lengths, np.zeros(number) if think is None else think)
+    server = Server(config, lengths, np.zeros(number) if think is None else think)
     server.send(np.zeros(min(concurrency, number)))
     return server.finish()
 
 
-def serve_open_loop(setup: Setup, lengths: Lengths, arrivals: Floats) -> RunRecords:
+def serve_open_loop(config: ReplicaConfig, lengths: Lengths, arrivals: Floats) -> RunRecords:
     """Serve the requests, the i-th sent at ``arrivals[i]`` [s], ascending, whatever became of the others."""
-    server = Server(setup, lengths, np.zeros(0))
+    server = Server(config, lengths, np.zeros(0))
     server.send(arrivals)
     return server.finish()
 
@@ -62,7 +64,7 @@ def warm_up() -> None:
     """Compile what advances replicas, or load it: before many processes are started that would each compile it."""
     shape = chain(0)
     source = PositionAcceptance([], 2, np.random.default_rng(0))
-    setup = Setup(
+    config = ReplicaConfig(
         max_num_seqs=1,
         max_num_batched_tokens=1,
         kv_tokens=32,
@@ -77,7 +79,7 @@ def warm_up() -> None:
         replication=0,
     )
     one = np.ones(1, np.int64)
-    serve_closed_loop(setup, Lengths(one, one), 1)
+    serve_closed_loop(config, Lengths(one, one), 1)
 
 
 class _Second:
@@ -87,11 +89,11 @@ class _Second:
         return StepTime(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def requests_of(setup: Setup, lengths: Lengths) -> Requests:
+def requests_of(config: ReplicaConfig, lengths: Lengths) -> Requests:
     """The requests of a run, not sent yet."""
     zeros = np.zeros(len(lengths.prompt), np.int64)
     priority = zeros if lengths.priority is None else lengths.priority
-    many = bool(setup.domains) or isinstance(setup.source, TextModels)
+    many = bool(config.domains) or isinstance(config.source, TextModels)
     domain = lengths.domain if many and lengths.domain is not None else zeros
     return new_requests(lengths.prompt, lengths.output, priority, domain)
 
@@ -100,48 +102,50 @@ class Server:
     """A replica with what it needs from outside of compiled code.
 
     Args:
-        setup: how it serves.
+        config: how it serves.
         lengths: of the requests.
-        think: as in ``Serving``.
+        think: as in ``KernelParams``.
         requests: those of the run where several replicas serve them; each is at one of them at a time.
     """
 
-    def __init__(self, setup: Setup, lengths: Lengths, think: Floats, requests: Requests | None = None) -> None:
-        number, shape = len(lengths.prompt), setup.shape
-        num_slots = min(setup.max_num_seqs, number)
-        self.requests = requests_of(setup, lengths) if requests is None else requests
-        rows = min(setup.max_num_batched_tokens, 8192)
-        self._setup, self._serving = setup, serving_of(setup, lengths, think, rows)
+    def __init__(
+        self, config: ReplicaConfig, lengths: Lengths, think: Floats, requests: Requests | None = None
+    ) -> None:
+        number, shape = len(lengths.prompt), config.shape
+        num_slots = min(config.max_num_seqs, number)
+        self.requests = requests_of(config, lengths) if requests is None else requests
+        rows = min(config.max_num_batched_tokens, 8192)
+        self._config, self._params = config, kernel_params(config, lengths, think, rows)
         self._number_recordings(lengths)
         positions = min(int(lengths.output.max()), POSITIONS_AHEAD) + shape.num_levels
-        by_round = shape.num_levels if setup.rule == Rule.BLOCK else 0
+        by_round = shape.num_levels if config.rule == Rule.BLOCK else 0
         self.replica = new_replica(
             number,
             num_slots,
             num_priorities=1 + int(self.requests.priority.max()),
-            num_passes=1 + most_passes(self._serving.drafter, shape.num_levels),
+            num_passes=1 + most_passes(self._params.drafter, shape.num_levels),
             num_positions=positions,
             columns=(max(shape.width, 1), by_round),
             longest=shape.num_levels,
-            memory=np.zeros(1) if callable(setup.policy) else first_memory(setup.policy),
-            cache=new_cache(self._serving.limits.segments.num_nodes + number if setup.prefix_caching else 0),
-            traits=bool(self._serving.rows.variation.varies.any()),
+            memory=np.zeros(1) if callable(config.policy) else first_memory(config.policy),
+            cache=new_cache(self._params.limits.segments.num_nodes + number if config.prefix_caching else 0),
+            traits=bool(self._params.rows.variation.varies.any()),
         )
         rounds = max(LOG_ROUNDS, num_slots)
-        self._log = new_log(LOG_STEPS, rounds, shape.num_levels, number, keep_rounds=setup.keep_rounds)
+        self._log = new_log(LOG_STEPS, rounds, shape.num_levels, number, keep_rounds=config.keep_rounds)
         self._recorder = Recorder(
-            self._log, setup.block_size, counts_use=not self._serving.prices_outside, folder=setup.spill
+            self._log, config.block_size, counts_use=not self._params.prices_outside, folder=config.spill
         )
         self._policy_state = None
         self._texts = new_texts(number)
-        changes = self.replica, self.requests, self._serving, self._log
+        changes = self.replica, self.requests, self._params, self._log
         function = advance_function()
         self._state = plain_views(*changes[:2]) if function is advance else changes[:2]
         self._advance = settled(function, *changes, math.inf, True)
 
     def _number_recordings(self, lengths: Lengths) -> None:
         """From the place in a domain's own recording to that among those of all domains."""
-        number = self._serving.rows.variation.num_recorded
+        number = self._params.rows.variation.num_recorded
         if not number.any() or lengths.recording is None:
             self.requests.recording[:] = -1
             return
@@ -181,7 +185,7 @@ class Server:
     @property
     def finished(self) -> list[int]:
         """Requests that the last step finished."""
-        finished: list[int] = self.replica.seats.finished[: self.replica.counters.finished[0]].tolist()
+        finished: list[int] = self.replica.batch.finished[: self.replica.counters.finished[0]].tolist()
         return finished
 
     @property
@@ -196,7 +200,7 @@ class Server:
         count, requests = self.replica.counters, self.requests
         coming = self.replica.sent.request[count.received[0] : count.sent[0]]
         needed = count.waiting_tokens[0] + (requests.prompt_tokens[coming] + requests.emitted[coming]).sum()
-        return float((count.blocks_in_use[0] * self._setup.block_size + needed) / self._setup.kv_tokens)
+        return float((count.blocks_in_use[0] * self._config.block_size + needed) / self._config.kv_tokens)
 
     def finish(self) -> RunRecords:
         """Run until nothing is left to do."""
@@ -216,7 +220,7 @@ class Server:
     def records(self, served: RequestRecords) -> RunRecords:
         """What it did, beside what became of the requests."""
         self._recorder.take(self.replica)
-        return self._recorder.records(served, self._setup.shape.num_nodes)
+        return self._recorder.records(served, self._config.shape.num_nodes)
 
     def run(self, horizon: float, *, begins: bool = True) -> int:
         """Run until a moment, or until a log is full; says why it stopped.
@@ -226,7 +230,7 @@ class Server:
             begins: whether a step may begin at that very moment.
         """
         while True:
-            why = self._advance(*self._state, self._serving, self._log, horizon, begins)
+            why = self._advance(*self._state, self._params, self._log, horizon, begins)
             if why == CHOOSE:
                 self._choose()
             elif why == PRICE:
@@ -239,36 +243,36 @@ class Server:
                 self._recorder.take(self.replica)
             elif why == STUCK:
                 raise RuntimeError(
-                    f"request {foremost(self.replica)} can never be admitted; the caller has to check that it fits"
+                    f"request {next_waiting(self.replica)} can never be admitted; the caller has to check that it fits"
                 )
             else:
                 return why
 
     def _choose(self) -> None:
-        replica, requests, policy = self.replica, self.requests, self._setup.policy
-        running = replica.seats.running[: replica.counters.running[0]]
+        replica, requests, policy = self.replica, self.requests, self._config.policy
+        running = replica.batch.running[: replica.counters.running[0]]
         decoding = running[requests.left[running] == 0]
         context = int((requests.prompt_tokens[decoding] + requests.emitted[decoding]).sum())
         observation = Observation(len(decoding), int(replica.counters.waiting[0]), context)
         assert callable(policy)
         wanted, self._policy_state = policy(observation, self._policy_state)
-        replica.seats.wanted[requests.slot[decoding]] = wanted
+        replica.batch.wanted[requests.slot[decoding]] = wanted
         replica.counters.phase[0] = CHOSEN
 
     def _price(self) -> None:
         target, *drafts = (Pass(*row) for row in self.replica.passes[: self.replica.counters.passes[0]].tolist())
-        self.replica.parts[:] = self._setup.cost.price(target, drafts, int(self.replica.counters.lookups[0]))
+        self.replica.parts[:] = self._config.cost.price(target, drafts, int(self.replica.counters.lookups[0]))
         self.replica.counters.phase[0] = PRICED
 
     def _verify(self) -> None:
-        source = self._setup.source
+        source = self._config.source
         if isinstance(source, TextModels):
-            verify_texts(self.replica, self.requests, source, self._texts, self._serving.key)
+            verify_texts(self.replica, self.requests, source, self._texts, self._params.key)
         else:
             assert isinstance(source, TreeAcceptance)
-            verify_trees(self.replica, self.requests, source, self._setup.shape)
+            verify_trees(self.replica, self.requests, source, self._config.shape)
         self.replica.counters.phase[0] = VERIFIED
 
     def _lengthen(self) -> None:
-        costs = cost_form(self._setup.cost, 2 * self._serving.costs.rows)
-        self._serving = self._serving._replace(costs=costs)
+        costs = cost_form(self._config.cost, 2 * self._params.costs.rows)
+        self._params = self._params._replace(costs=costs)

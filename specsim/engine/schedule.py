@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from specsim.arrays import Floats, Words
 from specsim.engine.kv_cache import find, publish
-from specsim.engine.scheduler_limits import Limits
+from specsim.engine.scheduler_limits import SchedulerLimits
 from specsim.engine.slots import admit, preempt_last, take_blocks
 from specsim.engine.state import Replica, Requests
-from specsim.engine.wait_queue import foremost
+from specsim.engine.wait_queue import next_waiting
 from specsim.kernels import kernel
 from specsim.uniforms import LANE_FOUND
 
 
 @kernel
-def schedule(replica: Replica, requests: Requests, limits: Limits, key: Words) -> None:
+def schedule(replica: Replica, requests: Requests, limits: SchedulerLimits, key: Words) -> None:
     """Fill the decodes and chunks of the replica's next step."""
     count, budget = replica.counters, limits.max_num_batched_tokens
     count.decodes[0], count.chunks[0] = 0, 0
@@ -36,15 +36,15 @@ def schedule(replica: Replica, requests: Requests, limits: Limits, key: Words) -
 
 @kernel
 def _serve_running(
-    replica: Replica, requests: Requests, limits: Limits, budget: int, prompts: bool, decodes: bool
+    replica: Replica, requests: Requests, limits: SchedulerLimits, budget: int, prompts: bool, decodes: bool
 ) -> tuple[int, bool]:
     """Requests in service, in order; returns the budget that is left, and whether somebody lost their place."""
-    count, seats = replica.counters, replica.seats
-    running, wanted = seats.running, seats.wanted
+    count, batch = replica.counters, replica.batch
+    running, wanted = batch.running, batch.wanted
     all_left, all_blocks, slots = requests.left, requests.blocks, requests.slot
     prompt_tokens, emitted = requests.prompt_tokens, requests.emitted
     blocks_of, num_nodes = limits.blocks_of, limits.num_nodes
-    decoding, lengths, chunks, sizes = seats.decodes, seats.num_draft, seats.chunks, seats.chunk_tokens
+    decoding, lengths, chunks, sizes = batch.decodes, batch.num_draft, batch.chunks, batch.chunk_tokens
     place, lost = 0, False
     while place < count.running[0] and budget > 0:
         request = running[place]
@@ -87,11 +87,11 @@ def chunk_tokens(left: int, budget: int, chunked: bool) -> int:
 
 
 @kernel
-def _admit_prompts(replica: Replica, requests: Requests, limits: Limits, key: Words, budget: int) -> int:
+def _admit_prompts(replica: Replica, requests: Requests, limits: SchedulerLimits, key: Words, budget: int) -> int:
     """Requests in line, until one of them does not fit; returns the budget that is left."""
     count = replica.counters
     while budget > 0 and count.running[0] < limits.max_num_seqs:
-        request = foremost(replica)
+        request = next_waiting(replica)
         if request < 0:
             break
         known, found = requests.prompt_tokens[request] + requests.emitted[request], 0
@@ -103,26 +103,26 @@ def _admit_prompts(replica: Replica, requests: Requests, limits: Limits, key: Wo
         if tokens == 0 or not admit(replica, requests, limits, key, request, found, held):
             break
         if left > 0:
-            replica.seats.chunks[count.chunks[0]], replica.seats.chunk_tokens[count.chunks[0]] = request, tokens
+            replica.batch.chunks[count.chunks[0]], replica.batch.chunk_tokens[count.chunks[0]] = request, tokens
             count.chunks[0] += 1
             budget -= tokens
             publish(replica, requests, limits, request, held)
         elif not limits.prefill_first:  # back from the host: it decodes at once, without drafts
-            replica.seats.decodes[count.decodes[0]], replica.seats.num_draft[count.decodes[0]] = request, 0
+            replica.batch.decodes[count.decodes[0]], replica.batch.num_draft[count.decodes[0]] = request, 0
             count.decodes[0] += 1
             budget -= tokens
     return budget
 
 
 @kernel
-def admit_decodes(replica: Replica, requests: Requests, limits: Limits, key: Words) -> None:
+def admit_decodes(replica: Replica, requests: Requests, limits: SchedulerLimits, key: Words) -> None:
     """Where prompts are in the cache already, those in line come into service before the step is made up.
 
     Only with room for all the drafts that they can have: whoever is sent away again would lose the prompt's cache.
     """
     most = min(limits.max_num_seqs, limits.max_num_batched_tokens)
     while replica.counters.running[0] < most:
-        request = foremost(replica)
+        request = next_waiting(replica)
         if request < 0:
             break
         tokens = requests.prompt_tokens[request] + requests.emitted[request] + limits.num_nodes[-1]
@@ -135,7 +135,7 @@ def look_up(replica: Replica, requests: Requests, share_at_least: Floats) -> Non
     """Look drafts up in the text so far, which may find fewer tokens than are wanted, or none."""
     count = replica.counters
     count.lookups[0] = 0
-    running, wanted, first_position = replica.seats.running, replica.seats.wanted, replica.seats.first_position
+    running, wanted, first_position = replica.batch.running, replica.batch.wanted, replica.batch.first_position
     slots, left, emitted = requests.slot, requests.left, requests.emitted
     for place in range(count.running[0]):
         request = running[place]
@@ -143,6 +143,6 @@ def look_up(replica: Replica, requests: Requests, share_at_least: Floats) -> Non
         if left[request] > 0 or wanted[slot] == 0:
             continue
         count.lookups[0] += 1
-        luck = replica.lanes[slot, LANE_FOUND, 0, emitted[request] - first_position[slot]]
-        while wanted[slot] > 0 and not luck < share_at_least[wanted[slot] - 1]:
+        uniform = replica.lanes[slot, LANE_FOUND, 0, emitted[request] - first_position[slot]]
+        while wanted[slot] > 0 and not uniform < share_at_least[wanted[slot] - 1]:
             wanted[slot] -= 1

@@ -12,7 +12,7 @@ FOR_CHUNK, FOR_CONTEXT, FOR_ALL = range(3)
 have, which it then holds from the beginning."""
 
 
-class Limits(NamedTuple):
+class SchedulerLimits(NamedTuple):
     """What the scheduler may do.
 
     Attributes:

@@ -6,16 +6,16 @@ import numpy as np
 
 from specsim.arrays import Words
 from specsim.engine.kv_cache import found_blocks, hold, make_room, release
-from specsim.engine.scheduler_limits import FOR_ALL, FOR_CONTEXT, Limits
+from specsim.engine.scheduler_limits import FOR_ALL, FOR_CONTEXT, SchedulerLimits
 from specsim.engine.state import Replica, Requests
 from specsim.engine.wait_queue import leave, rejoin
 from specsim.kernels import kernel
-from specsim.uniforms import BY_POSITION, BY_REQUEST, BY_ROUND, BY_TRAIT, draw_luck
+from specsim.uniforms import BY_POSITION, BY_REQUEST, BY_ROUND, BY_TRAIT, draw_uniforms
 
 
 @kernel
 def admit(
-    replica: Replica, requests: Requests, limits: Limits, key: Words, request: int, found: int, tokens: int
+    replica: Replica, requests: Requests, limits: SchedulerLimits, key: Words, request: int, found: int, tokens: int
 ) -> bool:
     """Move the first of a line into service, behind all of its priority or an earlier one, if blocks are free for it.
 
@@ -38,14 +38,14 @@ def admit(
     if needed > free:
         return False
     leave(replica, requests, request)
-    while place > 0 and requests.priority[replica.seats.running[place - 1]] > requests.priority[request]:
-        replica.seats.running[place] = replica.seats.running[place - 1]
+    while place > 0 and requests.priority[replica.batch.running[place - 1]] > requests.priority[request]:
+        replica.batch.running[place] = replica.batch.running[place - 1]
         place -= 1
-    replica.seats.running[place] = request
+    replica.batch.running[place] = request
     count.running[0] += 1
     count.free_slots[0] -= 1
-    requests.slot[request] = replica.seats.free_slots[count.free_slots[0]]
-    replica.seats.wanted[requests.slot[request]] = 0
+    requests.slot[request] = replica.batch.free_slots[count.free_slots[0]]
+    replica.batch.wanted[requests.slot[request]] = 0
     if limits.caches_prefixes:
         hold(replica, requests, limits, request)
     take_blocks(replica, requests, limits, request, max(limits.blocks_of[tokens] - requests.blocks[request], 0))
@@ -63,7 +63,7 @@ def admit(
 
 
 @kernel
-def take_blocks(replica: Replica, requests: Requests, limits: Limits, request: int, blocks: int) -> None:
+def take_blocks(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int, blocks: int) -> None:
     """Give a request so many blocks more, which have to be free, or kept of text that nobody uses."""
     requests.blocks[request] += blocks
     replica.counters.blocks_in_use[0] += blocks
@@ -73,23 +73,23 @@ def take_blocks(replica: Replica, requests: Requests, limits: Limits, request: i
 
 @kernel
 def look_ahead(replica: Replica, requests: Requests, key: Words, request: int) -> None:
-    """Draw the luck of a request's next output positions."""
+    """Draw the uniforms of a request's next output positions."""
     slot, position = requests.slot[request], requests.emitted[request]
-    replica.seats.first_position[slot] = position
-    draw_luck(replica.lanes[slot], key, request, position, BY_POSITION)
+    replica.batch.first_position[slot] = position
+    draw_uniforms(replica.lanes[slot], key, request, position, BY_POSITION)
     if replica.by_round.shape[2] > 0:
-        draw_luck(replica.by_round[slot], key, request, position, BY_ROUND)
+        draw_uniforms(replica.by_round[slot], key, request, position, BY_ROUND)
     if replica.traits.shape[2] > 0:
-        draw_luck(replica.traits[slot], key, request, position, BY_TRAIT)
-        draw_luck(replica.scratch.own, key, request, 0, BY_REQUEST)
-        replica.seats.own_luck[slot] = replica.scratch.own[0, 0, 0]
+        draw_uniforms(replica.traits[slot], key, request, position, BY_TRAIT)
+        draw_uniforms(replica.scratch.own, key, request, 0, BY_REQUEST)
+        replica.batch.own_uniform[slot] = replica.scratch.own[0, 0, 0]
 
 
 @kernel
-def vacate(replica: Replica, requests: Requests, limits: Limits, request: int) -> None:
+def vacate(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int) -> None:
     """Give back a request's slot and blocks; its place in ``running`` is the caller's to close."""
     count = replica.counters
-    replica.seats.free_slots[count.free_slots[0]] = requests.slot[request]
+    replica.batch.free_slots[count.free_slots[0]] = requests.slot[request]
     count.free_slots[0] += 1
     requests.slot[request] = -1
     if limits.caches_prefixes:
@@ -100,14 +100,14 @@ def vacate(replica: Replica, requests: Requests, limits: Limits, request: int) -
 
 
 @kernel
-def preempt_last(replica: Replica, requests: Requests, limits: Limits) -> int:
+def preempt_last(replica: Replica, requests: Requests, limits: SchedulerLimits) -> int:
     """Send the last of those in service back to the front of its line; returns who it was.
 
     Its cache moves to the host if that has room, and is lost otherwise.
     """
     count = replica.counters
     count.running[0] -= 1
-    request = replica.seats.running[count.running[0]]
+    request = replica.batch.running[count.running[0]]
     if count.blocks_on_host[0] + requests.blocks[request] <= limits.host_blocks:
         requests.on_host[request] = requests.blocks[request]
         count.blocks_on_host[0] += requests.blocks[request]

@@ -111,7 +111,7 @@ class Requests(np.recarray[Any, Any]):
     behind: Ints
 
 
-class Seats(np.recarray[Any, Any]):
+class Batch(np.recarray[Any, Any]):
     """Lists of those in service, of which ``Replica.counters`` says how long they are, and what belongs to a slot [S].
 
     Attributes:
@@ -119,7 +119,7 @@ class Seats(np.recarray[Any, Any]):
         free_slots: slots that nobody has.
         wanted: for how many positions a slot's request is to draft.
         first_position: output position of the first uniforms that a slot has.
-        own_luck: of a slot's request, the uniform that says what it is like.
+        own_uniform: of a slot's request, the uniform that says what it is like.
         decodes, num_draft: of the step, requests that verify and for how many positions they draft.
         num_out, last_is_new: what the verifier gave them.
         chunks, chunk_tokens: of the step, requests that compute prompt tokens and how many.
@@ -130,7 +130,7 @@ class Seats(np.recarray[Any, Any]):
     free_slots: Ints
     wanted: Ints
     first_position: Ints
-    own_luck: Floats
+    own_uniform: Floats
     decodes: Ints
     num_draft: Ints
     num_out: Ints
@@ -140,7 +140,7 @@ class Seats(np.recarray[Any, Any]):
     finished: Ints
 
 
-class Lines(np.recarray[Any, Any]):
+class WaitQueue(np.recarray[Any, Any]):
     """The first and the last who wait, for each priority; -1 for none [P]."""
 
     first: Ints
@@ -226,8 +226,8 @@ class Replica(NamedTuple):
     Attributes:
         clock: its time.
         counters: what it counts.
-        seats: who is in service.
-        lines: who waits.
+        batch: who is in service.
+        queue: who waits.
         sent: who comes.
         cache: what is kept of text; without nodes unless prefixes are cached.
         passes: of the step, the target's pass and then the drafter's [longest draft + 1].
@@ -242,8 +242,8 @@ class Replica(NamedTuple):
 
     clock: Clock
     counters: Counters
-    seats: Seats
-    lines: Lines
+    batch: Batch
+    queue: WaitQueue
     sent: Sent
     cache: Cache
     passes: Passes
@@ -294,15 +294,15 @@ def new_replica(
         cache: an empty one.
         traits: whether acceptance varies with what the text is like.
     """
-    counters, seats = new_records(Counters, 1), new_records(Seats, num_slots)
-    counters.free_slots[0], seats.free_slots[:] = num_slots, np.arange(num_slots)[::-1]
-    lines, sent = new_records(Lines, num_priorities), new_records(Sent, num_requests)
-    lines.first[:], lines.last[:], sent.request[:] = -1, -1, np.arange(num_requests)
+    counters, batch = new_records(Counters, 1), new_records(Batch, num_slots)
+    counters.free_slots[0], batch.free_slots[:] = num_slots, np.arange(num_slots)[::-1]
+    queue, sent = new_records(WaitQueue, num_priorities), new_records(Sent, num_requests)
+    queue.first[:], queue.last[:], sent.request[:] = -1, -1, np.arange(num_requests)
     return Replica(
         clock=new_records(Clock, 1),
         counters=counters,
-        seats=seats,
-        lines=lines,
+        batch=batch,
+        queue=queue,
         sent=sent,
         cache=cache,
         passes=new_passes(num_passes),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from specsim.drafting.passes import DrafterForm, PromptChunks, fill_draft_passes
-from specsim.engine.scheduler_limits import Limits
+from specsim.engine.scheduler_limits import SchedulerLimits
 from specsim.engine.state import Replica, Requests
 from specsim.forward import Pass, attended, write_pass
 from specsim.kernels import kernel
 
 
 @kernel
-def fill_step_passes(replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm) -> None:
+def fill_step_passes(replica: Replica, requests: Requests, limits: SchedulerLimits, drafter: DrafterForm) -> None:
     """Write the passes of the step that was scheduled: the target's, then the drafter's."""
     scratch, decodes = replica.scratch, replica.counters.decodes[0]
     prompts = _prompt_chunks(replica, requests)
@@ -21,13 +21,13 @@ def fill_step_passes(replica: Replica, requests: Requests, limits: Limits, draft
 
 
 @kernel
-def _write_target_pass(replica: Replica, requests: Requests, limits: Limits, prompts: PromptChunks) -> None:
+def _write_target_pass(replica: Replica, requests: Requests, limits: SchedulerLimits, prompts: PromptChunks) -> None:
     """The prompt chunks, and each decode's last token with its draft tokens.
 
     Logits are computed for every verified token, and for the last token of each prompt that ends. A draft token attends
     to the context, to the drafts it follows and to itself; the entries of all draft tokens are read.
     """
-    decodes, lengths, scratch = replica.seats.decodes, replica.seats.num_draft, replica.scratch
+    decodes, lengths, scratch = replica.batch.decodes, replica.batch.num_draft, replica.scratch
     prompt_tokens, emitted, catch_up = requests.prompt_tokens, requests.emitted, requests.catch_up
     num_nodes, total_depth = limits.num_nodes, limits.total_depth
     num_decodes, verified, reads, pairs, verifying = replica.counters.decodes[0], 0, 0, 0, 0
@@ -58,7 +58,7 @@ def _write_target_pass(replica: Replica, requests: Requests, limits: Limits, pro
 @kernel
 def _prompt_chunks(replica: Replica, requests: Requests) -> PromptChunks:
     """The sums of the step's prompt chunks."""
-    chunks, sizes, sequences = replica.seats.chunks, replica.seats.chunk_tokens, replica.counters.chunks[0]
+    chunks, sizes, sequences = replica.batch.chunks, replica.batch.chunk_tokens, replica.counters.chunks[0]
     tokens, reads, pairs = 0, 0, 0
     for i in range(sequences):
         request, size = chunks[i], sizes[i]
@@ -74,6 +74,6 @@ def _prompts_that_end(replica: Replica, requests: Requests) -> int:
     """Prompts whose last token is in the step."""
     number = 0
     for i in range(replica.counters.chunks[0]):
-        if requests.left[replica.seats.chunks[i]] == replica.seats.chunk_tokens[i]:
+        if requests.left[replica.batch.chunks[i]] == replica.batch.chunk_tokens[i]:
             number += 1
     return number

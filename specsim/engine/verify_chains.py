@@ -19,7 +19,7 @@ from specsim.verification.into import verify_rows_into
 def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: int) -> None:
     """Fill ``num_out`` and ``last_is_new`` of the replica's decodes, which draft and verify."""
     any_greedy = draft_chains(replica, requests, rows, rule)
-    B, lengths, scratch = replica.counters.decodes[0], replica.seats.num_draft, replica.scratch
+    B, lengths, scratch = replica.counters.decodes[0], replica.batch.num_draft, replica.scratch
     verify_rows_into(
         Rule.BLOCK if rule == Rule.BLOCK else Rule.TOKEN,
         scratch.draft[:B],
@@ -34,7 +34,7 @@ def verify_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: i
         scratch.out[:B],
         scratch.num_out[:B],
     )
-    all_out, last_is_new = replica.seats.num_out, replica.seats.last_is_new
+    all_out, last_is_new = replica.batch.num_out, replica.batch.last_is_new
     for b in range(B):
         num_out = scratch.num_out[b]
         all_out[b], last_is_new[b] = num_out, lengths[b] > 0 and num_out == lengths[b] + 1
@@ -47,12 +47,12 @@ def draft_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: in
     Under the token and greedy rules uniforms go by output position; under the block rule, which looks beyond its
     stopping point, drafting and accepting go by the start of the round as well (see `uniforms.draw_uniforms`).
     """
-    B, lengths, scratch = replica.counters.decodes[0], replica.seats.num_draft, replica.scratch
+    B, lengths, scratch = replica.counters.decodes[0], replica.batch.num_draft, replica.scratch
     draft, accept, final = scratch.draft, scratch.accept, scratch.final
     rows_of, q_row, p_row, all_greedy = scratch.row, scratch.q_row, scratch.p_row, scratch.greedy
     lanes, by_round, longest, V = replica.lanes, replica.by_round, rows.longest, rows.p.shape[1]
-    decodes, slots, domains, any_greedy = replica.seats.decodes, requests.slot, requests.domain, False
-    emitted, first_position = requests.emitted, replica.seats.first_position
+    decodes, slots, domains, any_greedy = replica.batch.decodes, requests.slot, requests.domain, False
+    emitted, first_position = requests.emitted, replica.batch.first_position
     variation, one_hot = rows.variation, len(rows.p) - V
     for b in range(B):
         request, num_draft = decodes[b], lengths[b]
@@ -91,8 +91,8 @@ def overlap_of(replica: Replica, requests: Requests, rows: ChainRows, request: i
     return overlap_at(
         rows.variation,
         replica.traits[slot, :, 0],
-        replica.seats.own_luck[slot],
-        replica.seats.first_position[slot],
+        replica.batch.own_uniform[slot],
+        replica.batch.first_position[slot],
         requests.domain[request],
         request,
         requests.emitted[request] + i,

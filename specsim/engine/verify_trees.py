@@ -31,7 +31,7 @@ class TreeSource(Protocol):
 def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape: DraftShape) -> None:
     """Fill ``num_out`` and ``last_is_new`` of the replica's decodes.
 
-    Uniforms go by output position and sibling (see `luck.draw_luck`).
+    Uniforms go by output position and sibling (see `uniforms.draw_uniforms`).
 
     Args:
         replica, requests: the state.
@@ -39,9 +39,9 @@ def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape
         shape: the largest tree that is drafted; rounds draft its first levels.
     """
     B = int(replica.counters.decodes[0])
-    decodes, num_draft = replica.seats.decodes[:B], replica.seats.num_draft[:B]
+    decodes, num_draft = replica.batch.decodes[:B], replica.batch.num_draft[:B]
     slots, num_levels = requests.slot[decodes], int(num_draft.max(initial=0))
-    places = requests.emitted[decodes] - replica.seats.first_position[slots]
+    places = requests.emitted[decodes] - replica.batch.first_position[slots]
     by_level = places[:, None] + np.arange(num_levels)
     # [B, D, width] each
     drafting, accept = (replica.lanes[slots[:, None], lane, :, by_level] for lane in (LANE_DRAFT, LANE_ACCEPT))
@@ -62,8 +62,8 @@ def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape
         final_uniforms=replica.lanes[slots, LANE_FINAL, 0, places],
         validate=False,
     )
-    replica.seats.num_out[:B] = num_out
-    replica.seats.last_is_new[:B] = _last_is_new(shape, path, num_out - 1, num_draft)
+    replica.batch.num_out[:B] = num_out
+    replica.batch.last_is_new[:B] = _last_is_new(shape, path, num_out - 1, num_draft)
 
 
 def _last_is_new(shape: DraftShape, path: Ints, accepted: Ints, num_draft: Ints) -> np.ndarray:

@@ -14,13 +14,13 @@ import numpy as np
 from specsim.analysis.closed_form import expected_tokens_of
 from specsim.costs.linear import product_rates
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.expected_text_tokens import mean_text_tokens
+from specsim.drafting.expected_varied_tokens import mean_tokens_varied
 from specsim.drafting.lookups import length_shares
 from specsim.drafting.replayed import mean_recorded_tokens
-from specsim.drafting.text_law import mean_text_tokens
-from specsim.drafting.varied_law import mean_tokens_varied
 from specsim.inputs.models.token_sources import NgramModels, ReplayAcceptance
 from specsim.simulation.replica import Simulation
-from specsim.simulation.step_passes import step_works
+from specsim.simulation.step_passes import step_passes
 from specsim.streams import stream
 from specsim.verification import mean_tokens, mean_tree_tokens
 from specsim.verification.arrays import Rule
@@ -57,8 +57,8 @@ def decode_step(simulation: Simulation, batch: int, num_draft_tokens: int, conte
         context: tokens of prompt and output so far per request.
     """
     tokens = tokens_per_round(simulation, num_draft_tokens)
-    works = step_works(simulation, batch, num_draft_tokens, context, accepted=round(tokens - 1))
-    return DecodeStep(float(np.mean([sum(work.price(simulation)) for work in works])), batch * tokens)
+    steps = step_passes(simulation, batch, num_draft_tokens, context, accepted=round(tokens - 1))
+    return DecodeStep(float(np.mean([sum(step.price(simulation)) for step in steps])), batch * tokens)
 
 
 def tokens_per_round(simulation: Simulation, num_draft_tokens: int) -> float:
@@ -144,7 +144,7 @@ def free_verify_batch(simulation: Simulation, num_draft_tokens: int) -> int | No
     rates, operators = simulation.rates, simulation.target.operators
     if operators.experts:
         return None
-    form = simulation.target.split.quantisation.mlp
+    form = simulation.target.parallelism.quantisation.mlp
     achieved = product_rates(form, rates)
     ridge = achieved.flops / achieved.bandwidth * (form.bytes_per_weight / 2)
     shares = length_shares(simulation.sources.share_at_least(num_draft_tokens))

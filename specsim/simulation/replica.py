@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from specsim.costs.extrapolation import Extrapolation, beyond_device, beyond_profile
-from specsim.costs.layers import Split
+from specsim.costs.layers import Parallelism
 from specsim.costs.linear import Linear
 from specsim.costs.memory import MemoryPlan, memory_plan
 from specsim.costs.operator_tables import MeasuredProducts
@@ -16,7 +16,7 @@ from specsim.costs.passes import PassCost
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
 from specsim.costs.step import Pricing, StepCost
-from specsim.engine.config import BLOCK_SIZE, Setup
+from specsim.engine.config import BLOCK_SIZE, ReplicaConfig
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.errors import invalid
 from specsim.forward import Reach
@@ -60,14 +60,14 @@ class Simulation:
         deployment = inputs.scenario.deployment
         self.target: ForwardShape = target_shape(
             inputs.target,
-            split=_split(deployment, inputs.target_quantisation),
+            parallelism=_parallelism(deployment, inputs.target_quantisation),
             exchange=deployment.expert_exchange,
             stages=deployment.pipeline_parallel,
         )
         self.drafter = _drafter_shape(inputs)
         self.rates: Rates = device_rates(inputs.engine.on(inputs.device), ideal=deployment.ideal)
         self.products = _measured_products(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
-        self.hands_on_all = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
+        self.first_pass_over_verified = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
         scenario, where = inputs.scenario, str(inputs.files["scenario"])
         self.sources = Sources(scenario, inputs.acceptance_files)
         self.traffic = traffic or Traffic(
@@ -97,7 +97,7 @@ class Simulation:
             load: a closed loop, or when requests arrive; a replay has to be the scenario's own.
             num_draft_tokens: draft tokens per verify, or levels of the tree; 0 runs without a drafter.
             num_requests: how many requests are sent.
-            replication: names the streams of lengths, arrivals and luck; equal numbers are paired.
+            replication: names the streams of lengths, arrivals and uniforms; equal numbers are paired.
             cost: prices steps in place of ``step_cost``.
             policy: decides draft lengths up to ``num_draft_tokens``; by default all are so long.
             keep_rounds: whether every round is recorded, or their tally alone; by default of runs that are not long.
@@ -109,14 +109,14 @@ class Simulation:
         """
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
-        setup = self.setup(
+        config = self.config(
             num_draft_tokens, replication, cost=cost, policy=policy, keep_rounds=keep_rounds, spill=spill
         )
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            return self.labelled(serve_closed_loop(setup, lengths, load.concurrency, think), lengths)
+            return self.labelled(serve_closed_loop(config, lengths, load.concurrency, think), lengths)
         arrivals = self.traffic.arrivals(load, num_requests, replication)
-        return self.labelled(serve_open_loop(setup, lengths, arrivals), lengths)
+        return self.labelled(serve_open_loop(config, lengths, arrivals), lengths)
 
     def labelled(self, run: RunRecords, lengths: Lengths) -> RunRecords:
         """The run, its requests with what is known of them beside their lengths; domains as the trace numbers them."""
@@ -125,7 +125,7 @@ class Simulation:
             labels["domain"] = self.traffic.stated_domains[lengths.domain]
         return replace(run, requests=replace(run.requests, **labels))
 
-    def setup(
+    def config(
         self,
         num_draft_tokens: int,
         replication: int,
@@ -134,7 +134,7 @@ class Simulation:
         policy: Policy | None = None,
         keep_rounds: bool = True,
         spill: Path | None = None,
-    ) -> Setup:
+    ) -> ReplicaConfig:
         """How the engine is to serve; arguments as of ``run``."""
         scenario, engine = self.inputs.scenario, self.inputs.engine
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
@@ -145,14 +145,14 @@ class Simulation:
         )
         max_num_seqs, max_num_batched_tokens = self._limits(speculating)
         source, *others = self.sources.of(num_draft_tokens)
-        return Setup(
+        return ReplicaConfig(
             max_num_seqs=max_num_seqs,
             max_num_batched_tokens=max_num_batched_tokens,
             kv_tokens=memory.kv_tokens,
             decode_only=scenario.workload.decode_only,
             cost=cost or self.step_cost(speculating),
             drafter=None if isinstance(drafter, NgramLookup) or not speculating else drafter,
-            hands_on_all=self.hands_on_all,
+            first_pass_over_verified=self.first_pass_over_verified,
             share_at_least=self.sources.share_at_least(num_draft_tokens) if isinstance(drafter, NgramLookup) else None,
             policy=policy or StaticPolicy(num_draft_tokens=num_draft_tokens),
             shape=shape,
@@ -209,12 +209,14 @@ class Simulation:
     def _make_whole_shapes(self, speculating: bool) -> tuple[ForwardShape, ...]:
         """Target and drafter as one device would hold them."""
         inputs, kv_bytes = self.inputs, KV_BYTES[self.inputs.scenario.deployment.kv_format]
-        target = target_shape(inputs.target, split=Split(quantisation=inputs.target_quantisation, kv_bytes=kv_bytes))
+        target = target_shape(
+            inputs.target, parallelism=Parallelism(quantisation=inputs.target_quantisation, kv_bytes=kv_bytes)
+        )
         drafter = inputs.scenario.speculation.drafter
         if not speculating or isinstance(drafter, NgramLookup) or inputs.drafter is None:
             return (target,)
-        split = Split(quantisation=inputs.drafter_quantisation, kv_bytes=kv_bytes)
-        return target, drafter_shape(drafter, inputs.drafter, split=split)
+        parallelism = Parallelism(quantisation=inputs.drafter_quantisation, kv_bytes=kv_bytes)
+        return target, drafter_shape(drafter, inputs.drafter, parallelism=parallelism)
 
     def extrapolation(self, reached: Reach) -> Extrapolation | None:
         """What leaves the ranges that the figures used were measured over, in steps that go so far.
@@ -338,13 +340,13 @@ def _drafter_shape(inputs: Inputs) -> ForwardShape | None:
     return drafter_shape(
         drafter,
         inputs.drafter,
-        split=_split(deployment, inputs.drafter_quantisation, drafter.tensor_parallel),
+        parallelism=_parallelism(deployment, inputs.drafter_quantisation, drafter.tensor_parallel),
         exchange=deployment.expert_exchange,
     )
 
 
-def _split(deployment: Deployment, quantisation: Quantisation, tensor_parallel: int | None = None) -> Split:
+def _parallelism(deployment: Deployment, quantisation: Quantisation, tensor_parallel: int | None = None) -> Parallelism:
     """How a model is laid over devices; a drafter can have fewer of them than the target."""
     tensor = tensor_parallel or deployment.tensor_parallel
     expert = deployment.expert_parallel if tensor == deployment.tensor_parallel else 1
-    return Split(tensor, expert, quantisation, KV_BYTES[deployment.kv_format])
+    return Parallelism(tensor, expert, quantisation, KV_BYTES[deployment.kv_format])

@@ -19,7 +19,7 @@ from specsim.streams import stream
 BATCH_SAMPLE = 64  # batches; each request's own share of drafts is then exact to 1 / 64 of a draft
 
 
-class StepWork(NamedTuple):
+class StepPasses(NamedTuple):
     """What a step computes.
 
     Attributes:
@@ -39,7 +39,7 @@ class StepWork(NamedTuple):
         return simulation.step_cost(self.speculating).price(self.target, self.drafts, self.num_lookups)
 
 
-def step_works(
+def step_passes(
     simulation: Simulation,
     batch: int,
     num_draft_tokens: int,
@@ -47,7 +47,7 @@ def step_works(
     *,
     accepted: int,
     prompt_tokens: int = 0,
-) -> tuple[StepWork, ...]:
+) -> tuple[StepPasses, ...]:
     """The passes of a step; where lookups may find nothing, of several that are equally likely.
 
     Args:
@@ -65,18 +65,18 @@ def step_works(
     target = _target_pass(simulation, wanted, context, prompts)
     drafter = simulation.inputs.scenario.speculation.drafter
     if num_draft_tokens == 0:
-        return (StepWork(target),)
+        return (StepPasses(target),)
     if isinstance(drafter, NgramLookup):
         rng = stream(simulation.inputs.scenario.seed, "expected lookups")
         batches = drafts_of_batches(BATCH_SAMPLE, batch, simulation.sources.share_at_least(num_draft_tokens), rng)
         targets = [_target_pass(simulation, found, context, prompts) for found in batches]
-        return tuple(StepWork(target, num_lookups=batch, speculating=True) for target in targets)
+        return tuple(StepPasses(target, num_lookups=batch, speculating=True) for target in targets)
     last = np.full(batch, accepted)
     shape = simulation.sources.draft_shape(num_draft_tokens)
-    verified = np.full(batch, shape.max_nodes + 1) if simulation.hands_on_all else None
+    verified = np.full(batch, shape.max_nodes + 1) if simulation.first_pass_over_verified else None
     catch_up = catch_up_tokens(drafter, last, last == wanted, verified)
     passes = draft_passes(drafter, shape, wanted, catch_up, contexts, prompts)
-    return (StepWork(target, tuple(passes), speculating=True),)
+    return (StepPasses(target, tuple(passes), speculating=True),)
 
 
 def _target_pass(simulation: Simulation, num_draft: Ints, context: int, prompts: PromptChunks) -> Pass:

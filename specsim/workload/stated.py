@@ -129,7 +129,7 @@ class Traffic:
         return np.array([*range(1 + of_classes), *sorted(self._workload.domains)])
 
     def _with_recordings(self, lengths: Lengths, replication: int) -> Lengths:
-        """Requests with what is replayed for them: what their lengths are from, or what luck gives them."""
+        """Requests with what is replayed for them: what their lengths are from, or what chance gives them."""
         number = lengths.prompt.size
         uniforms = stream(self._seed, "recordings", replication).random(number)
         domain = np.zeros(number, np.int64) if lengths.domain is None else lengths.domain

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specsim.costs.attention import KVAttention
-from specsim.costs.layers import Split, layer_operators
+from specsim.costs.layers import Parallelism, layer_operators
 from specsim.costs.lowered import within_window
 from specsim.costs.passes import PassCost
 from specsim.costs.shapes import target_shape
@@ -21,7 +21,7 @@ H100 = MEASURED.model_copy(
 
 def operators(name, tensor=1):
     model = read_model(name)
-    return layer_operators(model.layers, model.hidden_size, Split(tensor))
+    return layer_operators(model.layers, model.hidden_size, Parallelism(tensor))
 
 
 def decode(batch, queries, keys):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specsim.costs.layers import Split
+from specsim.costs.layers import Parallelism
 from specsim.costs.lowered import use_pass
 from specsim.costs.passes import PassCost
 from specsim.costs.roofline import device_rates
@@ -23,7 +23,7 @@ ROUNDING = 1e-12
 
 def shape(name):
     model = read_model(name)
-    return target_shape(model, split=Split(quantisation=quantisation_of(model) or UNQUANTISED))
+    return target_shape(model, parallelism=Parallelism(quantisation=quantisation_of(model) or UNQUANTISED))
 
 
 SHAPES = {name: shape(name) for name in MODELS}

@@ -74,7 +74,7 @@ def test_many_horizons_or_one_make_no_difference(cases, data, stride):
 def test_arrivals_may_become_known_as_late_as_they_come(cases, make_case, data, stride):
     case, horizon, known = data.draw(cases(), "case"), 0.0, 0
     case = make_case(
-        case.lengths, case.setup, case.arrivals if len(case.arrivals) else np.zeros(len(case.lengths.prompt))
+        case.lengths, case.config, case.arrivals if len(case.arrivals) else np.zeros(len(case.lengths.prompt))
     )
     at_once, server = finished(case), case._replace(arrivals=np.zeros(0)).server()
     while known < len(case.arrivals):
@@ -114,11 +114,11 @@ def test_how_often_rows_are_taken_away_makes_no_difference(cases, data):
     assert often == finished(case)
 
 
-def test_cost_tables_grow_with_the_steps(setup, make_case, lowered_cost):
-    how = setup(cost=lowered_cost(), max_num_batched_tokens=4096)
+def test_cost_tables_grow_with_the_steps(config, make_case, lowered_cost):
+    how = config(cost=lowered_cost(), max_num_batched_tokens=4096)
     case = make_case(Lengths(np.array([3000, 40]), np.array([3, 3])), how, np.zeros(2))
     server = case.server()
-    server._serving = server._serving._replace(costs=cost_form(how.cost, 1))
-    assert server._serving.costs.rows < 3000
+    server._params = server._params._replace(costs=cost_form(how.cost, 1))
+    assert server._params.costs.rows < 3000
     assert bytes_of(server, server.finish()) == finished(case)
     assert math.isfinite(server.requests.finish.max())

@@ -15,7 +15,7 @@ from specsim.inputs.models.schedule import SchedulePolicy
 from specsim.inputs.models.speculation import DraftModel, EagleHead, ModelDrafter, pass_kind
 from specsim.simulation.expected import mean_context, tokens_per_round
 from specsim.simulation.replica import Simulation
-from specsim.simulation.step_passes import step_works
+from specsim.simulation.step_passes import step_passes
 
 LARGE_DRAFTER = 0.5  # of a step without speculation that drafting takes: from there on a third of each round and more
 LEAST_SHARE = 0.005  # of the KV pool: less would be printed as none
@@ -48,8 +48,8 @@ def _large_drafter(simulation: Simulation, num_draft_tokens: int) -> Iterator[st
         return
     context = mean_context(simulation)
     accepted = round(tokens_per_round(simulation, num_draft_tokens) - 1)
-    (plain,) = step_works(simulation, 1, 0, context, accepted=0)
-    (drafted,) = step_works(simulation, 1, num_draft_tokens, context, accepted=accepted)
+    (plain,) = step_passes(simulation, 1, 0, context, accepted=0)
+    (drafted,) = step_passes(simulation, 1, num_draft_tokens, context, accepted=accepted)
     drafting, passes = drafted.price(simulation).draft, len(drafted.drafts)
     if not simulation.inputs.scenario.deployment.ideal:
         kind = pass_kind(simulation.inputs.scenario.speculation.drafter)
