@@ -59,11 +59,10 @@ def _compiled() -> Advance:
     def compiled_advance(
         replica: Replica, requests: Requests, params: KernelParams, log: Log, horizon: float, begins: bool
     ) -> int:
-        # numba keeps what it compiled for as long as this file and this constant stay the same
-        if len(digest) == 0:
-            return -1
         return advance(replica, requests, params, log, horizon, begins)
 
+    # numba keeps what it compiled in files named after the function: other sources, other files
+    compiled_advance.__qualname__ = f"advance_{digest[:16]}"
     return forms.kept(compiled_advance)
 
 
