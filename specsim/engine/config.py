@@ -20,8 +20,7 @@ from specsim.drafting.stated import ChainSource
 from specsim.drafting.text_models import TextModels
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import KernelParams
-from specsim.engine.scheduler_limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, SchedulerLimits
-from specsim.engine.segments import no_segments, segments_of
+from specsim.engine.scheduler_limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, SchedulerLimits, no_segments, segments_of
 from specsim.inputs.models.policy import GoodputPolicy, Policy, StaticPolicy
 from specsim.inputs.models.speculation import BlockParallelHead, EagleHead, ModelDrafter, MTPLayers
 from specsim.policies.form import OUTSIDE, policy_form

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from specsim.arrays import Floats
-from specsim.engine.segments import segments_of
+from specsim.engine.scheduler_limits import segments_of
 from specsim.inputs.models import fleet as stated
 from specsim.workload.lengths import Lengths
 from specsim.workload.prefixes import Prefixes

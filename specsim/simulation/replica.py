@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from specsim.costs.extrapolation import Extrapolation, beyond_device, beyond_profile
-from specsim.costs.layers import Parallelism
 from specsim.costs.linear import Linear
 from specsim.costs.memory import MemoryPlan, memory_plan
-from specsim.costs.operator_tables import MeasuredProducts
 from specsim.costs.passes import PassCost
 from specsim.costs.roofline import Rates, device_rates
-from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
 from specsim.costs.step import Pricing, StepCost
 from specsim.engine.config import BLOCK_SIZE, ReplicaConfig
 from specsim.engine.run import serve_closed_loop, serve_open_loop
-from specsim.errors import invalid
 from specsim.forward import Reach
-from specsim.inputs.checkpoints.quantisation import KV_BYTES, Quantisation
 from specsim.inputs.models.policy import Policy, StaticPolicy
-from specsim.inputs.models.scenario import Deployment
 from specsim.inputs.models.speculation import NgramLookup, pass_kind
 from specsim.inputs.models.workload import ClosedLoop, Load, Replay
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import RunRecords
 from specsim.simulation.feasible import Room, check_lengths
+from specsim.simulation.shapes import deployed_drafter, deployed_target, product_times, whole_shapes
 from specsim.simulation.sources import Sources
 from specsim.workload.lengths import Lengths
 from specsim.workload.stated import Traffic
@@ -58,15 +53,9 @@ class Simulation:
     def __init__(self, inputs: Inputs, traffic: Traffic | None = None) -> None:
         self.inputs = inputs
         deployment = inputs.scenario.deployment
-        self.target: ForwardShape = target_shape(
-            inputs.target,
-            parallelism=_parallelism(deployment, inputs.target_quantisation),
-            exchange=deployment.expert_exchange,
-            stages=deployment.pipeline_parallel,
-        )
-        self.drafter = _drafter_shape(inputs)
+        self.target, self.drafter = deployed_target(inputs), deployed_drafter(inputs)
         self.rates: Rates = device_rates(inputs.engine.on(inputs.device), ideal=deployment.ideal)
-        self.products = _measured_products(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
+        self.products = product_times(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
         self.first_pass_over_verified = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
         scenario, where = inputs.scenario, str(inputs.files["scenario"])
         self.sources = Sources(scenario, inputs.acceptance_files)
@@ -77,7 +66,7 @@ class Simulation:
         self.step_cost = cache(self._make_step_cost)
         self.memory = cache(self._make_memory_plan)
         self._pool_tokens = cache(self._make_pool_tokens)
-        self._whole_shapes = cache(self._make_whole_shapes)
+        self._whole_shapes = cache(partial(whole_shapes, inputs))
 
     def run(
         self,
@@ -206,18 +195,6 @@ class Simulation:
         """What the cache of a prompt takes, the drafter's beside the target's, each entry once over all devices [B]."""
         return sum(shape.cached_bytes(tokens) for shape in self._whole_shapes(speculating))
 
-    def _make_whole_shapes(self, speculating: bool) -> tuple[ForwardShape, ...]:
-        """Target and drafter as one device would hold them."""
-        inputs, kv_bytes = self.inputs, KV_BYTES[self.inputs.scenario.deployment.kv_format]
-        target = target_shape(
-            inputs.target, parallelism=Parallelism(quantisation=inputs.target_quantisation, kv_bytes=kv_bytes)
-        )
-        drafter = inputs.scenario.speculation.drafter
-        if not speculating or isinstance(drafter, NgramLookup) or inputs.drafter is None:
-            return (target,)
-        parallelism = Parallelism(quantisation=inputs.drafter_quantisation, kv_bytes=kv_bytes)
-        return target, drafter_shape(drafter, inputs.drafter, parallelism=parallelism)
-
     def extrapolation(self, reached: Reach) -> Extrapolation | None:
         """What leaves the ranges that the figures used were measured over, in steps that go so far.
 
@@ -318,35 +295,3 @@ class Simulation:
 def is_short(lengths: Lengths) -> bool:
     """Whether every round of a run is kept unless it is said otherwise."""
     return bool(lengths.output.sum() <= LONG_RUN)
-
-
-def _measured_products(inputs: Inputs, rates: Rates) -> MeasuredProducts:
-    """The package's measurements of the device in the target's format."""
-    from specsim.inputs.measured.operator_tables import measured_products  # loads pandas, which other runs do without
-
-    form = inputs.target_quantisation.mlp
-    table = measured_products(inputs.files["device"].stem, form.name)
-    if table is None:
-        remedy = f"no table holds products in {form.name}; write 'roofline'"
-        raise invalid(str(inputs.files["scenario"]), "deployment.costs", "aiconfigurator", remedy)
-    rows, outputs, widths, seconds = (table.rows[name].to_numpy() for name in ("rows", "outputs", "inputs", "seconds"))
-    return MeasuredProducts(form, rows, outputs, widths, seconds, rates)
-
-
-def _drafter_shape(inputs: Inputs) -> ForwardShape | None:
-    deployment, drafter = inputs.scenario.deployment, inputs.scenario.speculation.drafter
-    if isinstance(drafter, NgramLookup) or inputs.drafter is None:
-        return None
-    return drafter_shape(
-        drafter,
-        inputs.drafter,
-        parallelism=_parallelism(deployment, inputs.drafter_quantisation, drafter.tensor_parallel),
-        exchange=deployment.expert_exchange,
-    )
-
-
-def _parallelism(deployment: Deployment, quantisation: Quantisation, tensor_parallel: int | None = None) -> Parallelism:
-    """How a model is laid over devices; a drafter can have fewer of them than the target."""
-    tensor = tensor_parallel or deployment.tensor_parallel
-    expert = deployment.expert_parallel if tensor == deployment.tensor_parallel else 1
-    return Parallelism(tensor, expert, quantisation, KV_BYTES[deployment.kv_format])

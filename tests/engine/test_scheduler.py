@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from specsim.drafting.shape import chain, tree
 from specsim.engine.kv_cache import new_cache
 from specsim.engine.schedule import schedule
-from specsim.engine.scheduler_limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, SchedulerLimits
-from specsim.engine.segments import no_segments
+from specsim.engine.scheduler_limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, SchedulerLimits, no_segments
 from specsim.engine.slots import admit
 from specsim.engine.state import new_replica, new_requests
 from specsim.engine.wait_queue import join
