@@ -41,23 +41,23 @@ def catch_up_tokens(
 def draft_passes(
     drafter: ModelDrafter,
     shape: DraftShape,
-    num_draft: Ints,
+    num_draft_tokens: Ints,
     catch_up: Ints,
     context: Ints,
     prompts: PromptChunks = NO_PROMPTS,
 ) -> Iterator[Pass]:
-    """The passes that propose drafts of ``num_draft`` levels per request, and that take in the step's prompt tokens.
+    """The passes that propose drafts for each request, and that take in the step's prompt tokens.
 
     Args:
         drafter: which kind.
         shape: how drafts hang together; a block is a chain.
-        num_draft: levels wanted per request [B]; in a chain, tokens.
+        num_draft_tokens: levels wanted per request [B]; in a chain, tokens.
         catch_up: tokens that the first pass computes per request [B].
         context: tokens of prompt and output so far per request [B].
         prompts: the step's prompt chunks.
     """
-    form, longest = drafter_form(drafter, shape, first_pass_over_verified=False), int(num_draft.max(initial=0))
+    form, longest = drafter_form(drafter, shape, first_pass_over_verified=False), int(num_draft_tokens.max(initial=0))
     passes = new_passes(1 + most_passes(form, longest))
-    filled = fill_draft_passes(form, num_draft, catch_up, context, prompts, passes)
+    filled = fill_draft_passes(form, num_draft_tokens, catch_up, context, prompts, passes)
     for one in passes[1 : 1 + filled].tolist():
         yield Pass(*one)

@@ -112,13 +112,13 @@ def tokens_to_take_in(takes_in: int, num_accepted: int, last_is_new: bool, num_v
 
 @kernel
 def fill_draft_passes(
-    form: DrafterForm, num_draft: Ints, catch_up: Ints, context: Ints, prompts: PromptChunks, passes: Passes
+    form: DrafterForm, num_draft_tokens: Ints, catch_up: Ints, context: Ints, prompts: PromptChunks, passes: Passes
 ) -> int:
     """Write the drafter's passes, in order, behind the target's; returns how many.
 
     Args:
         form: of the drafter.
-        num_draft: levels wanted per request [B]; in a chain, tokens.
+        num_draft_tokens: levels wanted per request [B]; in a chain, tokens.
         catch_up: tokens that the first pass computes per request [B].
         context: tokens of prompt and output so far per request [B].
         prompts: the step's prompt chunks.
@@ -127,16 +127,16 @@ def fill_draft_passes(
     if form.runs == NO_PASSES:
         return 0
     wanting, tokens, reads, pairs, rows, longest = 0, 0, 0, 0, 0, 0
-    for b in range(len(num_draft)):
-        if num_draft[b] > 0:
+    for b in range(len(num_draft_tokens)):
+        if num_draft_tokens[b] > 0:
             queries = catch_up[b]
             wanting += 1
             tokens += queries
             reads += context[b]
             # rejected drafts that an engine hands on stand beyond a short context
             pairs += queries * max(context[b], queries) - queries * (queries - 1) // 2
-            rows += num_draft[b]
-            longest = max(longest, num_draft[b])
+            rows += num_draft_tokens[b]
+            longest = max(longest, num_draft_tokens[b])
     if form.runs == ALL_HEADS:
         if wanting:
             write_pass(passes, 1, Pass(wanting, wanting, wanting, 0, 0, 0, 0, 0, 0, 0))
@@ -150,16 +150,16 @@ def fill_draft_passes(
         reads += form.block * wanting
         queries = form.block * wanting
         write_pass(passes, 1, Pass(queries, rows, wanting, reads, form.block * reads, tokens, 0, 0, 0, 0))
-        return 1 + (_fill_corrections(num_draft, longest, passes) if form.corrects else 0)
+        return 1 + (_fill_corrections(num_draft_tokens, longest, passes) if form.corrects else 0)
     fused, reads, pairs = tokens if form.fuses else 0, reads + prompts.context_tokens, pairs + prompts.query_context
     sequences = wanting + prompts.sequences
     first = Pass(tokens, wanting, sequences, reads, pairs, fused, prompts.query_context, 0, prompts.tokens, 0)
     write_pass(passes, 1, first)
-    return 1 + _fill_levels(form, num_draft, context, longest, passes)
+    return 1 + _fill_levels(form, num_draft_tokens, context, longest, passes)
 
 
 @kernel
-def _fill_levels(form: DrafterForm, num_draft: Ints, context: Ints, longest: int, passes: Passes) -> int:
+def _fill_levels(form: DrafterForm, num_draft_tokens: Ints, context: Ints, longest: int, passes: Passes) -> int:
     """Of each level but the first, whose candidates come from the first pass, the pass that proposes it.
 
     It computes the nodes of the level above that have children, for the requests that still want another level, so the
@@ -169,8 +169,8 @@ def _fill_levels(form: DrafterForm, num_draft: Ints, context: Ints, longest: int
     computed = 0
     for level in range(1, longest):
         active, contexts, nodes = 0, 0, form.num_inner[level]
-        for b in range(len(num_draft)):
-            if num_draft[b] > level:
+        for b in range(len(num_draft_tokens)):
+            if num_draft_tokens[b] > level:
                 active += 1
                 contexts += context[b]
         computed += nodes
@@ -181,12 +181,12 @@ def _fill_levels(form: DrafterForm, num_draft: Ints, context: Ints, longest: int
 
 
 @kernel
-def _fill_corrections(num_draft: Ints, longest: int, passes: Passes) -> int:
+def _fill_corrections(num_draft_tokens: Ints, longest: int, passes: Passes) -> int:
     """One position of the block after another, each for the requests that want it."""
     for position in range(longest):
         active = 0
-        for b in range(len(num_draft)):
-            if num_draft[b] > position:
+        for b in range(len(num_draft_tokens)):
+            if num_draft_tokens[b] > position:
                 active += 1
         write_pass(passes, 2 + position, Pass(0, 0, active, 0, 0, 0, 0, 0, 0, active))
     return longest

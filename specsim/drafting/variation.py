@@ -104,7 +104,7 @@ def overlap_at(
     position: int,
     prompt_tokens: int,
     recording: int,
-    num_draft: int,
+    num_draft_tokens: int,
     i: int,
 ) -> float:
     """The acceptance of the draft for an output position.
@@ -118,7 +118,7 @@ def overlap_at(
         position: of the output.
         prompt_tokens: of the request.
         recording: whose acceptance is replayed; -1 for none.
-        num_draft: drafts in the round.
+        num_draft_tokens: drafts in the round.
         i: which of them this is, from 0.
     """
     if recording >= 0:
@@ -126,7 +126,7 @@ def overlap_at(
     level, hard = int(own * LEVELS), 0
     if variation.stretches[domain, SHARE] > 0.0:
         hard = 1 if is_hard(variation, traits, first_position, domain, request, position) else 0
-    overlap = variation.overlap[domain, num_draft, i, level, hard]
+    overlap = variation.overlap[domain, num_draft_tokens, i, level, hard]
     return float(overlap * factor_at(variation.tokens[domain], variation.factor[domain], prompt_tokens + position))
 
 

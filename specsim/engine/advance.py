@@ -150,13 +150,13 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
 
 
 @kernel
-def receive(replica: Replica, requests: Requests, limits: SchedulerLimits, draft_length: int) -> None:
+def receive(replica: Replica, requests: Requests, limits: SchedulerLimits, num_draft_tokens: int) -> None:
     """Those who have arrived by now go to the end of their line."""
     count = replica.counters
     while count.received[0] < count.sent[0] and replica.sent.at[count.received[0]] <= replica.clock.now[0]:
         request = replica.sent.request[count.received[0]]
         requests.arrival[request] = replica.sent.at[count.received[0]]
-        requests.draft_length[request] = draft_length
+        requests.num_draft_tokens[request] = num_draft_tokens
         requests.left[request] = 0 if limits.decode_only else requests.prompt_tokens[request]
         count.received[0] += 1
         join(replica, requests, request)

@@ -46,15 +46,15 @@ def _commit_decodes(
         replica.counters.rounds[0],
         replica.counters.steps[0],
     )
-    decodes, all_out, lengths = replica.batch.decodes, replica.batch.num_out, replica.batch.num_draft
+    decodes, all_out, lengths = replica.batch.decodes, replica.batch.num_out, replica.batch.num_draft_tokens
     last_is_new, rounds, tally, gaps = replica.batch.last_is_new, log.rounds, log.tally, log.gaps
     accepted = log.accepted
     longest, total, gap_sum = len(num_nodes) - 1, 0, 0.0
     for b in range(replica.counters.decodes[0]):
-        request, num_out, num_draft = decodes[b], all_out[b], lengths[b]
-        lacking, nodes = output_tokens[request] - emitted[request], num_nodes[num_draft]
+        request, num_out, num_draft_tokens = decodes[b], all_out[b], lengths[b]
+        lacking, nodes = output_tokens[request] - emitted[request], num_nodes[num_draft_tokens]
         received = min(num_out, lacking)
-        if num_draft > 0:
+        if num_draft_tokens > 0:
             catch_up[request] = 0  # a drafter that sat out still lacks what it lacked before
             accepted[request, num_out - 1] += 1
         catch_up[request] += tokens_to_take_in(takes_in, num_out - 1, last_is_new[b] > 0, nodes + 1)
@@ -66,10 +66,10 @@ def _commit_decodes(
         last_token[request] = now
         emitted[request] += received
         total += received
-        tally[num_draft, num_out, received, 1 if lacking > longest else 0] += 1
+        tally[num_draft_tokens, num_out, received, 1 if lacking > longest else 0] += 1
         if log.keep_rounds:
             rounds[row, ROUND_STEP], rounds[row, ROUND_REQUEST] = step, request
-            rounds[row, ROUND_DRAFT], rounds[row, ROUND_NODES] = num_draft, nodes
+            rounds[row, ROUND_DRAFT], rounds[row, ROUND_NODES] = num_draft_tokens, nodes
             rounds[row, ROUND_ACCEPTED], rounds[row, ROUND_EMITTED] = num_out - 1, received
             rounds[row, ROUND_FROM_PROMPT] = 0
             row += 1

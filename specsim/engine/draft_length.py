@@ -32,7 +32,7 @@ def choose(
     decodes, num_out = replica.batch.decodes, replica.batch.num_out
     if policy.kind == PER_REQUEST:
         for b in range(decoding):
-            wanted[slots[decodes[b]]] = requests.draft_length[decodes[b]]
+            wanted[slots[decodes[b]]] = requests.num_draft_tokens[decodes[b]]
     elif policy.kind == CONFIDENCE:
         _draft_while_confident(replica, requests, rows, rule, policy)
     elif policy.kind == ORACLE:
@@ -41,9 +41,9 @@ def choose(
             wanted[slots[decodes[b]]] = min(num_out[b], policy.longest)
     elif policy.kind == GOODPUT:
         seconds = replica.scratch.seconds
-        for num_draft in range(policy.longest + 1):
-            seconds[num_draft] = _step_seconds(replica, requests, limits, drafter, costs, num_draft)
-            if seconds[num_draft] < 0.0:
+        for num_draft_tokens in range(policy.longest + 1):
+            seconds[num_draft_tokens] = _step_seconds(replica, requests, limits, drafter, costs, num_draft_tokens)
+            if seconds[num_draft_tokens] < 0.0:
                 return False
         wanted[:] = choose_by_goodput(policy, replica.memory, seconds, limits.share_at_least)
     else:
@@ -52,16 +52,16 @@ def choose(
 
 
 @kernel
-def _list_decodes(replica: Replica, requests: Requests, num_draft: int) -> int:
+def _list_decodes(replica: Replica, requests: Requests, num_draft_tokens: int) -> int:
     """Make those who decode the decodes of the step, with so many drafts each; returns the sum of their contexts."""
     count, running, left = replica.counters, replica.batch.running, requests.left
-    decodes, lengths = replica.batch.decodes, replica.batch.num_draft
+    decodes, lengths = replica.batch.decodes, replica.batch.num_draft_tokens
     prompt_tokens, emitted, context_tokens = requests.prompt_tokens, requests.emitted, 0
     count.decodes[0], count.chunks[0], count.lookups[0] = 0, 0, 0
     for place in range(count.running[0]):
         request = running[place]
         if left[request] == 0:
-            decodes[count.decodes[0]], lengths[count.decodes[0]] = request, num_draft
+            decodes[count.decodes[0]], lengths[count.decodes[0]] = request, num_draft_tokens
             count.decodes[0] += 1
             context_tokens += prompt_tokens[request] + emitted[request]
     return context_tokens
@@ -85,7 +85,12 @@ def _draft_while_confident(
 
 @kernel
 def _step_seconds(
-    replica: Replica, requests: Requests, limits: SchedulerLimits, drafter: DrafterForm, costs: StepForm, num_draft: int
+    replica: Replica,
+    requests: Requests,
+    limits: SchedulerLimits,
+    drafter: DrafterForm,
+    costs: StepForm,
+    num_draft_tokens: int,
 ) -> float:
     """Seconds of a step in which everybody who decodes drafts for so many positions; -1 if the tables are short.
 
@@ -93,26 +98,26 @@ def _step_seconds(
     """
     decoding = replica.counters.decodes[0]
     for b in range(decoding):
-        found = num_draft
+        found = num_draft_tokens
         while found > 0 and not b + 0.5 < limits.share_at_least[found - 1] * decoding:
             found -= 1
-        replica.batch.num_draft[b] = found
+        replica.batch.num_draft_tokens[b] = found
     fill_step_passes(replica, requests, limits, drafter)
     passes, number = replica.passes, replica.counters.passes[0]
     if most_rows(passes, number) > costs.rows:
         return -1.0
-    lookups = decoding if limits.looks_up and num_draft > 0 else 0
+    lookups = decoding if limits.looks_up and num_draft_tokens > 0 else 0
     return step_seconds(price_step(costs, passes, number, lookups, AS_CAPTURED))
 
 
 @kernel
 def learn(replica: Replica, requests: Requests, policy: PolicyForm) -> None:
     """What the policy takes from the verifies of a step."""
-    decodes, lengths, num_out = replica.batch.decodes, replica.batch.num_draft, replica.batch.num_out
+    decodes, lengths, num_out = replica.batch.decodes, replica.batch.num_draft_tokens, replica.batch.num_out
     if policy.kind != GOODPUT and policy.kind != PER_REQUEST:
         return
     for b in range(replica.counters.decodes[0]):
         if policy.kind == GOODPUT:  # rounds without drafts count too, so that what was given up is tried again
             remember(policy, replica.memory, lengths[b], num_out[b] - 1)
         elif lengths[b] > 0:
-            requests.draft_length[decodes[b]] = next_length(lengths[b], num_out[b] - 1, policy.longest)
+            requests.num_draft_tokens[decodes[b]] = next_length(lengths[b], num_out[b] - 1, policy.longest)

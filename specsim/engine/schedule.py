@@ -44,12 +44,12 @@ def _serve_running(
     all_left, all_blocks, slots = requests.left, requests.blocks, requests.slot
     prompt_tokens, emitted = requests.prompt_tokens, requests.emitted
     blocks_of, num_nodes = limits.blocks_of, limits.num_nodes
-    decoding, lengths, chunks, sizes = batch.decodes, batch.num_draft, batch.chunks, batch.chunk_tokens
+    decoding, lengths, chunks, sizes = batch.decodes, batch.num_draft_tokens, batch.chunks, batch.chunk_tokens
     place, lost = 0, False
     while place < count.running[0] and budget > 0:
         request = running[place]
         place += 1
-        left, num_draft = all_left[request], 0
+        left, num_draft_tokens = all_left[request], 0
         if not (prompts if left > 0 else decodes):
             continue
         known = prompt_tokens[request] + emitted[request]
@@ -57,10 +57,10 @@ def _serve_running(
             tokens = chunk_tokens(left, budget, limits.chunked_prefill)
             held = known - left + tokens
         else:
-            num_draft = wanted[slots[request]]
-            while num_nodes[num_draft] > budget - 1:  # a draft is cut before its request is left out
-                num_draft -= 1
-            tokens = 1 + num_nodes[num_draft]
+            num_draft_tokens = wanted[slots[request]]
+            while num_nodes[num_draft_tokens] > budget - 1:  # a draft is cut before its request is left out
+                num_draft_tokens -= 1
+            tokens = 1 + num_nodes[num_draft_tokens]
             held = known - 1 + tokens
         more = max(blocks_of[held] - all_blocks[request], 0)
         while tokens > 0 and count.blocks_in_use[0] + more > limits.num_blocks:
@@ -75,7 +75,7 @@ def _serve_running(
                 chunks[count.chunks[0]], sizes[count.chunks[0]] = request, tokens
                 count.chunks[0] += 1
             else:
-                decoding[count.decodes[0]], lengths[count.decodes[0]] = request, num_draft
+                decoding[count.decodes[0]], lengths[count.decodes[0]] = request, num_draft_tokens
                 count.decodes[0] += 1
     return budget, lost
 
@@ -108,7 +108,7 @@ def _admit_prompts(replica: Replica, requests: Requests, limits: SchedulerLimits
             budget -= tokens
             publish(replica, requests, limits, request, held)
         elif not limits.prefill_first:  # back from the host: it decodes at once, without drafts
-            replica.batch.decodes[count.decodes[0]], replica.batch.num_draft[count.decodes[0]] = request, 0
+            replica.batch.decodes[count.decodes[0]], replica.batch.num_draft_tokens[count.decodes[0]] = request, 0
             count.decodes[0] += 1
             budget -= tokens
     return budget

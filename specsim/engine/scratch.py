@@ -14,7 +14,7 @@ class Scratch(NamedTuple):
     """Room for what a step works out; kernels make no arrays of their own (see ``engine.compiled``).
 
     Attributes:
-        context, catch_up, num_draft, num_out: of the decodes [S].
+        context, catch_up, num_draft_tokens, num_out: of the decodes [S].
         seconds: of steps with drafts of 0, 1, .. K positions [K+1].
         draft, q_row, accept: as the verifier takes them [S, K].
         row: of ``ChainRows``, that a draft token was drawn from [S, K].
@@ -25,7 +25,7 @@ class Scratch(NamedTuple):
 
     context: Ints
     catch_up: Ints
-    num_draft: Ints
+    num_draft_tokens: Ints
     num_out: Ints
     seconds: Floats
     draft: Ints
@@ -44,7 +44,7 @@ def new_scratch(num_slots: int, longest: int) -> Scratch:
     return Scratch(
         context=np.zeros(num_slots, np.int64),
         catch_up=np.zeros(num_slots, np.int64),
-        num_draft=np.zeros(num_slots, np.int64),
+        num_draft_tokens=np.zeros(num_slots, np.int64),
         num_out=np.zeros(num_slots, np.int64),
         seconds=np.zeros(longest + 1),
         draft=np.zeros((num_slots, longest), np.int64),

@@ -84,7 +84,7 @@ class Requests(np.recarray[Any, Any]):
         cached: tokens found in the cache when it was first admitted.
         slot: place in tables of what is in service; -1 for none.
         catch_up: tokens that the drafter has not computed.
-        draft_length: its own, where the policy keeps one.
+        num_draft_tokens: its own draft length, where the policy keeps one.
         preempted: how often it lost its place.
         behind: the next request in line; -1 for none.
     """
@@ -107,7 +107,7 @@ class Requests(np.recarray[Any, Any]):
     cached: Ints
     slot: Ints
     catch_up: Ints
-    draft_length: Ints
+    num_draft_tokens: Ints
     preempted: Ints
     behind: Ints
 
@@ -121,7 +121,7 @@ class Batch(np.recarray[Any, Any]):
         wanted: for how many positions a slot's request is to draft.
         first_position: output position of the first uniforms that a slot has.
         own_uniform: of a slot's request, the uniform that says what it is like.
-        decodes, num_draft: of the step, requests that verify and for how many positions they draft.
+        decodes, num_draft_tokens: of the step, requests that verify and for how many positions they draft.
         num_out, last_is_new: what the verifier gave them.
         chunks, chunk_tokens: of the step, requests that compute prompt tokens and how many.
         finished: requests that the last step finished.
@@ -133,7 +133,7 @@ class Batch(np.recarray[Any, Any]):
     first_position: Ints
     own_uniform: Floats
     decodes: Ints
-    num_draft: Ints
+    num_draft_tokens: Ints
     num_out: Ints
     last_is_new: Ints
     chunks: Ints

@@ -15,8 +15,12 @@ def fill_step_passes(replica: Replica, requests: Requests, limits: SchedulerLimi
     scratch, decodes = replica.scratch, replica.counters.decodes[0]
     prompts = _prompt_chunks(replica, requests)
     _write_target_pass(replica, requests, limits, prompts)
-    num_draft, catch_up, context = scratch.num_draft[:decodes], scratch.catch_up[:decodes], scratch.context[:decodes]
-    drafts = fill_draft_passes(drafter, num_draft, catch_up, context, prompts, replica.passes)
+    num_draft_tokens, catch_up, context = (
+        scratch.num_draft_tokens[:decodes],
+        scratch.catch_up[:decodes],
+        scratch.context[:decodes],
+    )
+    drafts = fill_draft_passes(drafter, num_draft_tokens, catch_up, context, prompts, replica.passes)
     replica.counters.passes[0] = 1 + drafts
 
 
@@ -27,17 +31,21 @@ def _write_target_pass(replica: Replica, requests: Requests, limits: SchedulerLi
     Logits are computed for every verified token, and for the last token of each prompt that ends. A draft token attends
     to the context, to the drafts it follows and to itself; the entries of all draft tokens are read.
     """
-    decodes, lengths, scratch = replica.batch.decodes, replica.batch.num_draft, replica.scratch
+    decodes, lengths, scratch = replica.batch.decodes, replica.batch.num_draft_tokens, replica.scratch
     prompt_tokens, emitted, catch_up = requests.prompt_tokens, requests.emitted, requests.catch_up
     num_nodes, total_depth = limits.num_nodes, limits.total_depth
     num_decodes, verified, reads, pairs, verifying = replica.counters.decodes[0], 0, 0, 0, 0
     for b in range(num_decodes):
-        request, num_draft = decodes[b], lengths[b]
-        nodes, context = num_nodes[num_draft], prompt_tokens[request] + emitted[request]
-        scratch.context[b], scratch.catch_up[b], scratch.num_draft[b] = context, catch_up[request], num_draft
+        request, num_draft_tokens = decodes[b], lengths[b]
+        nodes, context = num_nodes[num_draft_tokens], prompt_tokens[request] + emitted[request]
+        scratch.context[b], scratch.catch_up[b], scratch.num_draft_tokens[b] = (
+            context,
+            catch_up[request],
+            num_draft_tokens,
+        )
         verified += 1 + nodes
         reads += context + nodes
-        pairs += (1 + nodes) * context + total_depth[num_draft]
+        pairs += (1 + nodes) * context + total_depth[num_draft_tokens]
         if nodes > 0:
             verifying += context + nodes
     target = Pass(

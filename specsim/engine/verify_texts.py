@@ -41,8 +41,8 @@ def verify_texts(replica: Replica, requests: Requests, models: TextModels, texts
     Uniforms go by output position (see `uniforms.draw_uniforms`).
     """
     B = int(replica.counters.decodes[0])
-    decodes, num_draft = replica.batch.decodes[:B], replica.batch.num_draft[:B]
-    slots, longest = requests.slot[decodes], int(num_draft.max(initial=0))
+    decodes, num_draft_tokens = replica.batch.decodes[:B], replica.batch.num_draft_tokens[:B]
+    slots, longest = requests.slot[decodes], int(num_draft_tokens.max(initial=0))
     places = requests.emitted[decodes] - replica.batch.first_position[slots]
     _read_on(requests, decodes, models, texts, key)
     by_place = slots[:, None], places[:, None] + np.arange(longest)
@@ -52,7 +52,7 @@ def verify_texts(replica: Replica, requests: Requests, models: TextModels, texts
     out, num_out = verification.verify_rows(
         np.broadcast_to(np.arange(longest) - 1, draft.shape),
         draft,
-        num_draft,
+        num_draft_tokens,
         models.q if models.sampled else None,
         q_row,
         models.p,
@@ -66,7 +66,7 @@ def verify_texts(replica: Replica, requests: Requests, models: TextModels, texts
         more = np.flatnonzero(num_out > i)
         _append(models, texts, decodes[more], out[more, i])
     replica.batch.num_out[:B] = num_out
-    replica.batch.last_is_new[:B] = (num_draft > 0) & (num_out == num_draft + 1)
+    replica.batch.last_is_new[:B] = (num_draft_tokens > 0) & (num_out == num_draft_tokens + 1)
 
 
 def propose(models: TextModels, context: Ints, uniforms: Floats) -> tuple[Ints, Ints, Ints]:

@@ -39,8 +39,8 @@ def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape
         shape: the largest tree that is drafted; rounds draft its first levels.
     """
     B = int(replica.counters.decodes[0])
-    decodes, num_draft = replica.batch.decodes[:B], replica.batch.num_draft[:B]
-    slots, num_levels = requests.slot[decodes], int(num_draft.max(initial=0))
+    decodes, num_draft_tokens = replica.batch.decodes[:B], replica.batch.num_draft_tokens[:B]
+    slots, num_levels = requests.slot[decodes], int(num_draft_tokens.max(initial=0))
     places = requests.emitted[decodes] - replica.batch.first_position[slots]
     by_level = places[:, None] + np.arange(num_levels)
     # [B, D, width] each
@@ -52,7 +52,7 @@ def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape
     _, num_out, path = verification.verify_tree(
         np.broadcast_to(shape.parents[nodes], token.shape),
         token,
-        shape.num_nodes[num_draft],
+        shape.num_nodes[num_draft_tokens],
         trees.q_row,
         trees.p_row,
         trees.q,
@@ -63,13 +63,13 @@ def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape
         validate=False,
     )
     replica.batch.num_out[:B] = num_out
-    replica.batch.last_is_new[:B] = _last_is_new(shape, path, num_out - 1, num_draft)
+    replica.batch.last_is_new[:B] = _last_is_new(shape, path, num_out - 1, num_draft_tokens)
 
 
-def _last_is_new(shape: DraftShape, path: Ints, accepted: Ints, num_draft: Ints) -> np.ndarray:
+def _last_is_new(shape: DraftShape, path: Ints, accepted: Ints, num_draft_tokens: Ints) -> np.ndarray:
     """Whether the last accepted node is on the last level drafted, or has no children anyway [B]."""
     new = np.zeros(len(path), dtype=np.bool_)
     b = np.flatnonzero(accepted > 0)
     last = path[b, accepted[b] - 1]
-    new[b] = (accepted[b] == num_draft[b]) | ~shape.inner[last]
+    new[b] = (accepted[b] == num_draft_tokens[b]) | ~shape.inner[last]
     return new

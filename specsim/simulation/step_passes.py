@@ -79,17 +79,17 @@ def step_passes(
     return (StepPasses(target, tuple(passes), speculating=True),)
 
 
-def _target_pass(simulation: Simulation, num_draft: Ints, context: int, prompts: PromptChunks) -> Pass:
+def _target_pass(simulation: Simulation, num_draft_tokens: Ints, context: int, prompts: PromptChunks) -> Pass:
     """Each request's last token with its drafts [batch], and the prompt chunk, which yields no logits yet."""
-    shape = simulation.sources.draft_shape(int(num_draft.max()))
-    num_nodes = shape.num_nodes[num_draft]
+    shape = simulation.sources.draft_shape(int(num_draft_tokens.max()))
+    num_nodes = shape.num_nodes[num_draft_tokens]
     queries, reads = int((1 + num_nodes).sum()), context + num_nodes
     return Pass(
         tokens=queries + prompts.tokens,
         logit_rows=queries,
-        sequences=len(num_draft) + prompts.sequences,
+        sequences=len(num_draft_tokens) + prompts.sequences,
         context_tokens=int(reads.sum()) + prompts.context_tokens,
-        query_context=queries * context + int(shape.total_depth[num_draft].sum()) + prompts.query_context,
+        query_context=queries * context + int(shape.total_depth[num_draft_tokens].sum()) + prompts.query_context,
         prompt_query_context=prompts.query_context,
         verify_context=int(reads[num_nodes > 0].sum()),
         prompt_tokens=prompts.tokens,

@@ -67,7 +67,7 @@ def scheduled(running, waiting, limits):
     requests.left[:] = [one.left for one in everybody]
     schedule(replica, requests, limits, KEY)
     count, batch = replica.counters, replica.batch
-    decodes = list(zip(batch.decodes[: count.decodes[0]].tolist(), batch.num_draft.tolist(), strict=False))
+    decodes = list(zip(batch.decodes[: count.decodes[0]].tolist(), batch.num_draft_tokens.tolist(), strict=False))
     chunks = list(zip(batch.chunks[: count.chunks[0]].tolist(), batch.chunk_tokens.tolist(), strict=False))
     assert requests.blocks.sum() == count.blocks_in_use[0]
     return decodes, chunks, batch.running[: count.running[0]].tolist(), int(count.blocks_in_use[0])

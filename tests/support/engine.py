@@ -401,7 +401,7 @@ class Rounds:
         number, (source, shape, rule), batch = len(requests), self._how, self._replica.batch
         self._requests.emitted[requests] = positions
         self._replica.counters.decodes[0] = number
-        batch.decodes[:number], batch.num_draft[:number] = requests, num_draft
+        batch.decodes[:number], batch.num_draft_tokens[:number] = requests, num_draft
         if rule == "tree":
             verify_trees(self._replica, self._requests, source, shape)
         else:
