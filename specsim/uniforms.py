@@ -1,4 +1,4 @@
-"""The uniforms that decide drafts and their fate, as a function of whom they belong to.
+"""The uniforms that decide drafts and their acceptance, as a function of what they belong to.
 
 Each is one output of Threefry-4x64 with 20 rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
 1, 2, 3", SC 2011): a block function from a key and a counter to four words. The key is the run's seed and replication,
@@ -57,7 +57,7 @@ def threefry(key: Words, x0: Any, x1: Any, x2: Any, x3: Any) -> tuple[Any, Any, 
 def _four_rounds(
     x0: Any, x1: Any, x2: Any, x3: Any, a: int, b: int, c: int, d: int, e: int, f: int, g: int, h: int
 ) -> tuple[Any, Any, Any, Any]:
-    """Four rounds, each of two words that mix with their neighbours, turned by so many bits."""
+    """Four rounds, each of two words that mix with their neighbours, turned by these numbers of bits."""
     x0 = x0 + x1
     x1 = _turned(x1, a) ^ x0
     x2 = x2 + x3
@@ -100,7 +100,7 @@ def draw_uniforms(lanes: Floats, key: Words, request: int, first: int, purpose: 
     had never been drawn.
 
     The block rule looks at drafts and uniforms beyond the position where it stops: by position the next round would
-    consult for a second time what has already had a say, and the output law would be biased. So there drafting and
+    consult for a second time what has already had a say, and bias the output distribution. So there drafting and
     accepting go by the round.
 
     Args:

@@ -41,7 +41,7 @@ def send_seconds(message_bytes: ArrayLike, device: Device) -> Floats:
 
 
 def _seconds(sent: Floats, group: int, device: Device) -> Floats:
-    """Of a collective in which each device sends so many bytes."""
+    """Seconds of a collective in which each device sends this many bytes."""
     if group == 1:
         return np.zeros(sent.shape)
     figures = device.allreduce

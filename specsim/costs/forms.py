@@ -107,7 +107,7 @@ class StepForm(NamedTuple):
         rows: the most that any table has room for.
         target, drafter: their passes; without a drafter the target's stand in and are not asked for.
         host: the rest.
-        target_use, drafter_use: what their passes ask of one device, likewise.
+        target_use, drafter_use: what their passes ask of one device.
         stages: of the target's pipeline, each a device with its share of the target's pass.
     """
 

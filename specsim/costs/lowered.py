@@ -109,7 +109,7 @@ def most_rows(passes: Passes, num_passes: int) -> int:
 
 @kernel
 def padded(sizes: Ints, tokens: int) -> int:
-    """The captured size that a step of so many tokens is replayed at; -1 for none."""
+    """The smallest captured graph that holds the tokens; -1 for none."""
     place = np.searchsorted(sizes, tokens)
     return int(sizes[place]) if place < len(sizes) else -1
 
@@ -132,7 +132,7 @@ def _price_target(form: StepForm, target: Pass, mode: int) -> PassTime:
 
 @kernel
 def price_pass(form: PassForm, one: Pass, tokens: int) -> PassTime:
-    """Seconds of one pass by part, launched with so many tokens; a pass without tokens takes no time."""
+    """Seconds of one pass by part, padded to ``tokens`` tokens; a pass without tokens takes no time."""
     if one.corrected_rows > 0:
         corrected = form.by_corrected_rows[one.corrected_rows]
         return PassTime(corrected[0], 0.0, corrected[1], corrected[2], 0.0)
@@ -150,7 +150,7 @@ def price_pass(form: PassForm, one: Pass, tokens: int) -> PassTime:
 
 @kernel
 def price_attention(form: AttentionForm, one: Pass, tokens: int) -> tuple[float, float]:
-    """Seconds of a pass's attention, launched with so many tokens, without launches: (traffic, arithmetic)."""
+    """Seconds of a pass's attention, padded to ``tokens`` tokens, without launches: (traffic, arithmetic)."""
     decode_pairs = one.query_context - one.prompt_query_context
     slowed = 1.0 + form.slower * one.verify_context / max(one.context_tokens, 1)
     traffic = _read(form, form.kv * one.context_tokens * slowed, form.heads * one.sequences, form.layers)
@@ -181,7 +181,7 @@ def within_window(one: Pass, tokens: int, window: int) -> tuple[int, int]:
 
 @kernel
 def _read(form: AttentionForm, seconds: float, blocks: float, layers: float) -> float:
-    """Seconds of layers that read for so long at the full rate, while so many blocks start and end."""
+    """Seconds of layers that read for ``seconds`` at the full rate, while ``blocks`` blocks start and end."""
     reading = seconds + min(seconds, layers * form.ramp)
     blocking = blocks * form.per_kv_head
     high, low = max(reading, blocking), min(reading, blocking)

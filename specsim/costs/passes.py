@@ -76,7 +76,7 @@ class PassCost:
         return PassTime(*map(float, price_pass(self.form(rows), one, one.tokens)))
 
     def form(self, most_rows: int) -> PassForm:
-        """The lowered form, with tables for up to so many rows at least."""
+        """The lowered form, with tables for at least ``most_rows`` rows."""
         by_tokens, by_logit_rows, by_fused_tokens, by_corrected_rows = (
             table.up_to(most_rows) for table in self._tables
         )

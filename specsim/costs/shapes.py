@@ -79,7 +79,7 @@ class ForwardShape:
         return sum(attention.bytes_per_token for attention in self.operators.attentions) / self.stages
 
     def cached_bytes(self, tokens: int, states: int = 1) -> float:
-        """Bytes that a sequence of so many tokens keeps on one device.
+        """Bytes that a sequence keeps on one device.
 
         Args:
             tokens: of the sequence.

@@ -86,7 +86,7 @@ class StepCost:
         return StepTime(*map(float, price_step(form, passes, number, num_lookups, MODES[mode])))
 
     def form(self, rows: int) -> StepForm:
-        """The lowered form, with tables for up to so many rows in a pass."""
+        """The lowered form, with tables for passes of up to ``rows`` rows."""
         rows = max(rows, self._graphs.sizes[-1] if self._graphs else 0)
         target = self._target.form(rows)
         target_use = self._target.use.form(rows)

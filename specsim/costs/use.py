@@ -85,7 +85,7 @@ class PassUse:
         self._flops = device.peak.bf16
 
     def form(self, most_rows: int) -> UseForm:
-        """The lowered form, with tables for up to so many rows at least."""
+        """The lowered form, with tables for at least ``most_rows`` rows."""
         by_tokens, by_logit_rows, by_fused_tokens, by_corrected_rows = (
             table.up_to(most_rows) for table in self._tables
         )
@@ -95,7 +95,7 @@ class PassUse:
 def _count(
     rates: Counting, linears: Sequence[Linear], experts: Sequence[ExpertProduct], moved: float, rows: Ints
 ) -> tuple[Floats, Floats, Floats]:
-    """Bytes, operations and seconds at full peaks by number of rows, of which each moves so many bytes besides."""
+    """Bytes, operations and seconds at full peaks by number of rows; each row moves ``moved`` bytes more."""
     plain = [linear_time(linears, rows, under) for under in rates]
     grouped = [expert_time(experts, rows, under) for under in rates]
     return (

@@ -1,4 +1,4 @@
-"""How a replica is to serve, in the words of the other layers, and how that becomes the engine's own arrays."""
+"""The configuration of a replica, and its conversion to the parameters of the kernels."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ class ReplicaConfig:
         decode_only: prompts are already in the KV cache.
         cost: prices steps.
         drafter: runs passes before each verify; None where no model drafts.
-        first_pass_over_verified: the drafter takes in all tokens of a verify, and not the accepted ones alone.
+        first_pass_over_verified: the drafter's first pass computes all verified tokens, not only the accepted ones.
         share_at_least: share of look-ups that find at least 1, 2, .. drafts; None where drafts are not looked up.
-        policy: as stated, or a function of observation and state to (draft lengths of those that decode, state).
+        policy: of the scenario, or a function of observation and state to (draft lengths of those that decode, state).
         shape: the largest draft that the policy can ask for.
-        source: proposes drafts and scores them.
-        domains: likewise, of requests of domain 1, 2, ..; chains only.
+        source: draws drafts and their distributions, of requests of domain 0.
+        domains: sources of the requests of domain 1, 2, ..; chains only.
         rule: which verifier runs.
-        seed, replication: name the run's uniforms.
-        admission: what blocks must be free for to admit a request, see ``engine.limits``.
-        host_tokens: KV tokens that the host has room for; without, whoever loses their place computes anew.
+        seed, replication: select the run's uniforms.
+        admission: what blocks must be free for to admit a request, see ``scheduler_limits``.
+        host_tokens: KV tokens that the host has room for; at 0, preempted requests compute theirs again.
         seconds_per_token: that a token's KV takes between host and device.
         prefix_caching: whether KV blocks are kept and shared; then every token is kept whole.
         pool_tokens: tokens of a request, drafts included → what it takes from the KV pool.
@@ -92,7 +92,7 @@ class ReplicaConfig:
 
 
 def kernel_params(config: ReplicaConfig, lengths: Lengths, think: Floats, rows: int) -> KernelParams:
-    """The arrays of a set-up.
+    """What the kernels of a replica take.
 
     Args:
         config: how the replica serves.

@@ -1,4 +1,4 @@
-"""For how many positions each request drafts in the next step, and what the policy learns from it."""
+"""The draft length of each request in the next step, and what the policy learns from the verifies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def choose(
     rule: int,
     costs: StepForm,
 ) -> bool:
-    """Fill ``wanted`` for those who decode; says whether the cost tables sufficed, where steps had to be priced."""
+    """Fill ``wanted`` for the decodes; False if steps had to be priced and the cost tables are too short."""
     context_tokens = _list_decodes(replica, requests, policy.longest)
     decoding, wanted, slots = replica.counters.decodes[0], replica.batch.wanted, requests.slot
     decodes, num_out = replica.batch.decodes, replica.batch.num_out
@@ -53,7 +53,7 @@ def choose(
 
 @kernel
 def _list_decodes(replica: Replica, requests: Requests, num_draft_tokens: int) -> int:
-    """Make those who decode the decodes of the step, with so many drafts each; returns the sum of their contexts."""
+    """List the requests that decode, each with this draft length; returns the sum of their contexts [tokens]."""
     count, running, left = replica.counters, replica.batch.running, requests.left
     decodes, lengths = replica.batch.decodes, replica.batch.num_draft_tokens
     prompt_tokens, emitted, context_tokens = requests.prompt_tokens, requests.emitted, 0
@@ -92,9 +92,9 @@ def _step_seconds(
     costs: StepForm,
     num_draft_tokens: int,
 ) -> float:
-    """Seconds of a step in which everybody who decodes drafts for so many positions; -1 if the tables are short.
+    """Seconds of a step in which all decodes have this draft length; -1 if the tables are short.
 
-    Where drafts are looked up, as many as the shares say find so many.
+    Where drafts are looked up, the shares of ``share_at_least`` say how many find each length.
     """
     decoding = replica.counters.decodes[0]
     for b in range(decoding):

@@ -1,4 +1,4 @@
-"""Prefix caching: KV blocks of text that several prompts begin with, and blocks that nobody uses but nobody overwrote.
+"""Prefix caching: KV blocks that several prompts share, and blocks without a user that are not overwritten yet.
 
 As vLLM does it (docs, "Automatic Prefix Caching"): blocks are named by all text up to their end, and may be used as
 soon as a step computes them. Given back, they stay until their room is needed, the longest unused first, and of one
@@ -18,7 +18,7 @@ OLDEST, NEWEST = 0, 1
 
 
 def new_cache(num_nodes: int) -> Cache:
-    """An empty cache for so many nodes, those of requests' own text included."""
+    """An empty cache for this number of nodes, those of requests' own text included."""
     users, size = np.zeros(num_nodes, np.int64), np.zeros(num_nodes, np.int64)
     newer, older = np.full(num_nodes, -1), np.full(num_nodes, -1)
     return Cache(users, size, newer, older, np.full(2, -1))
@@ -44,7 +44,7 @@ def own_found(replica: Replica, requests: Requests, limits: SchedulerLimits, req
 
 @kernel
 def find(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int) -> int:
-    """How many tokens of a request in line are in the cache, and need not be computed: whole blocks, not its last."""
+    """Tokens of a waiting request that are in the cache: whole blocks, without its last token."""
     segments, block_size = limits.segments, limits.block_size
     end = end_of_found(replica, limits, request)
     tokens = segments.end[end - 1] if end > segments.starts[request] else 0
@@ -115,7 +115,7 @@ def publish(replica: Replica, requests: Requests, limits: SchedulerLimits, reque
 
 @kernel
 def release(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int) -> None:
-    """A request leaves its blocks: what nobody else uses stays until its room is needed."""
+    """A request gives its blocks back: those without another user stay until their room is needed."""
     segments = limits.segments
     cache, first = replica.cache, segments.starts[request]
     private = requests.blocks[request]

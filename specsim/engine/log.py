@@ -15,7 +15,7 @@ from specsim.records import PARTS, USES
 NUM_STEP_COUNTS, NUM_ROUND_COLUMNS = 8, 7
 KV_BLOCKS, NUM_EMITTED = 5, 7  # of the counts of a step
 SHORTEST_GAP, GAP_RATIO, NUM_GAPS = 1e-7, 1.005, 6144
-"""Gaps between chunks are counted in classes [s]: from the shortest on, each so many times the one before; the last
+"""Gaps between chunks are counted in classes [s]: from the shortest on, each GAP_RATIO times the one before; the last
 class begins beyond 10^6 s."""
 ROUND_STEP, ROUND_REQUEST, ROUND_DRAFT, ROUND_NODES, ROUND_ACCEPTED, ROUND_EMITTED, ROUND_FROM_PROMPT = range(7)
 
@@ -49,7 +49,7 @@ class Log(NamedTuple):
 
 
 def new_log(num_steps: int, num_rounds: int, longest: int, num_requests: int, *, keep_rounds: bool) -> Log:
-    """Room for so many steps and rounds, of drafts for so many positions, and for what is counted of requests."""
+    """An empty log for these numbers of steps, rounds and requests, with drafts of up to ``longest`` positions."""
     return Log(
         spans=np.zeros((num_steps, 2)),
         parts=np.zeros((num_steps, len(PARTS))),

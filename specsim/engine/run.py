@@ -32,7 +32,7 @@ from specsim.verification.arrays import Rule
 from specsim.workload.lengths import Lengths
 
 POSITIONS_AHEAD = 256
-"""Output positions whose uniforms are drawn at a time: the most that keeps a batch's in the cache."""
+"""Output positions whose uniforms are drawn at once: the most for which those of a batch stay in the CPU's cache."""
 LOG_STEPS, LOG_ROUNDS = 4096, 2**18
 
 
@@ -42,7 +42,7 @@ def serve_closed_loop(
     """Serve the requests with ``concurrency`` of them in flight until all are sent.
 
     Args:
-        config: how.
+        config: of the replica.
         lengths: of the requests.
         concurrency: how many clients there are.
         think: how long a client waits before it sends each request [N], the first ones excepted; not at all by default.
@@ -99,10 +99,10 @@ def requests_of(config: ReplicaConfig, lengths: Lengths) -> Requests:
 
 
 class Server:
-    """A replica with what it needs from outside of compiled code.
+    """A replica, with what runs outside of compiled code.
 
     Args:
-        config: how it serves.
+        config: of the replica.
         lengths: of the requests.
         think: as in ``KernelParams``.
         requests: those of the run where several replicas serve them; each is at one of them at a time.
@@ -167,7 +167,7 @@ class Server:
 
     @property
     def next_moment(self) -> float:
-        """When something happens next: a step ends, or one begins [s]; infinite where nobody is known to come."""
+        """When something happens next: a step ends, or one begins [s]; infinite if no request is known to arrive."""
         count, clock = self.replica.counters, self.replica.clock
         if count.phase[0] == IN_FLIGHT:
             return float(clock.step_end[0])

@@ -1,8 +1,8 @@
-"""What a step computes: decodes and prompt tokens, under the budget of tokens, places and KV blocks.
+"""What a step computes: decodes and prompt tokens, under the limits of tokens, slots and KV blocks.
 
-As vLLM's scheduler does it: there are no phases; requests in service come first, in order, then those in line. A
+As vLLM's scheduler does it: there are no phases; requests in service come first, in order, then those that wait. A
 request that decodes takes 1 + K tokens of the budget, and loses drafts before it is left out. Where the blocks run out,
-the last request in service goes back to the line; its cache moves to the host, or it computes its tokens again later.
+the last request in service is preempted; its cache moves to the host, or it computes its tokens again later.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def schedule(replica: Replica, requests: Requests, limits: SchedulerLimits, key:
 def _serve_running(
     replica: Replica, requests: Requests, limits: SchedulerLimits, budget: int, prompts: bool, decodes: bool
 ) -> tuple[int, bool]:
-    """Requests in service, in order; returns the budget that is left, and whether somebody lost their place."""
+    """Serve requests in service, in order; returns the budget that is left, and whether a request was preempted."""
     count, batch = replica.counters, replica.batch
     running, wanted = batch.running, batch.wanted
     all_left, all_blocks, slots = requests.left, requests.blocks, requests.slot
@@ -82,13 +82,13 @@ def _serve_running(
 
 @kernel
 def chunk_tokens(left: int, budget: int, chunked: bool) -> int:
-    """Tokens of its prompt that a request computes in a step that has room for so many; 0 if it has to wait."""
+    """Prompt tokens that a request computes within the step's budget; 0 if it has to wait."""
     return min(left, budget) if chunked or left <= budget else 0
 
 
 @kernel
 def _admit_prompts(replica: Replica, requests: Requests, limits: SchedulerLimits, key: Words, budget: int) -> int:
-    """Requests in line, until one of them does not fit; returns the budget that is left."""
+    """Admit waiting requests until one does not fit; returns the budget that is left."""
     count = replica.counters
     while budget > 0 and count.running[0] < limits.max_num_seqs:
         request = next_waiting(replica)
@@ -116,9 +116,9 @@ def _admit_prompts(replica: Replica, requests: Requests, limits: SchedulerLimits
 
 @kernel
 def admit_decodes(replica: Replica, requests: Requests, limits: SchedulerLimits, key: Words) -> None:
-    """Where prompts are in the cache already, those in line come into service before the step is made up.
+    """Where prompts are in the cache already, admit waiting requests before the step is scheduled.
 
-    Only with room for all the drafts that they can have: whoever is sent away again would lose the prompt's cache.
+    Only with room for their longest drafts: a request that is preempted would lose its prompt's cache.
     """
     most = min(limits.max_num_seqs, limits.max_num_batched_tokens)
     while replica.counters.running[0] < most:
@@ -132,7 +132,7 @@ def admit_decodes(replica: Replica, requests: Requests, limits: SchedulerLimits,
 
 @kernel
 def look_up(replica: Replica, requests: Requests, share_at_least: Floats) -> None:
-    """Look drafts up in the text so far, which may find fewer tokens than are wanted, or none."""
+    """Look drafts up in the text so far; a look-up may find fewer tokens than wanted, or none."""
     count = replica.counters
     count.lookups[0] = 0
     running, wanted, first_position = replica.batch.running, replica.batch.wanted, replica.batch.first_position

@@ -1,4 +1,4 @@
-"""How a replica serves: what one step and one device can hold, and whose turn it is."""
+"""Limits of the scheduler: what one step and one device hold, and what prompts have in common."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ class SchedulerLimits(NamedTuple):
         num_blocks: KV blocks of the device.
         block_size: tokens in a block.
         admission: see FOR_CHUNK and the following.
-        host_blocks: KV blocks that the host has room for, of requests that lost their place; the others compute anew.
+        host_blocks: KV blocks that the host has room for, of preempted requests; the others compute theirs again.
         seconds_per_block: that a block takes between host and device.
         caches_prefixes: whether blocks are kept and shared.
         drops_last: whether the last block found in the cache is computed again, for the hidden states that a drafter
             takes in.
-        segments: what prompts begin with.
+        segments: what prompts begin with, see ``Segments``.
         blocks_of: blocks that a request of 0, 1, .. tokens holds, the drafter's cache included.
         chunked_prefill: whether a prompt may be computed in parts; otherwise it waits until a step holds it whole.
         prefill_first: prompts are computed in steps of their own, before anything is decoded; otherwise requests in
             service go first, and prompts fill up the step.
         decode_only: prompts are in the KV cache when requests arrive.
         num_nodes: draft tokens of a draft for 0, 1, .. D positions: the levels of a tree, or one for each.
-        total_depth: Σ of their levels, likewise.
+        total_depth: Σ of their levels, of the same drafts.
         looks_up: whether drafts are looked up in the text so far.
         share_at_least: share of these look-ups that find at least 1, 2, .. D tokens.
     """

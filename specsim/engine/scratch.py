@@ -18,8 +18,8 @@ class Scratch(NamedTuple):
         seconds: of steps with drafts of 0, 1, .. K positions [K+1].
         draft, q_row, accept: as the verifier takes them [S, K].
         row: of ``ChainRows``, that a draft token was drawn from [S, K].
-        p_row, out: likewise [S, K+1].
-        final, greedy: likewise [S].
+        p_row, out: the same [S, K+1].
+        final, greedy: the same [S].
         own: uniforms of a request's own [NUM_LANES, 1, 1].
     """
 
@@ -40,7 +40,7 @@ class Scratch(NamedTuple):
 
 
 def new_scratch(num_slots: int, longest: int) -> Scratch:
-    """Room for so many requests with drafts for so many positions."""
+    """Room for ``num_slots`` requests with drafts of up to ``longest`` positions."""
     return Scratch(
         context=np.zeros(num_slots, np.int64),
         catch_up=np.zeros(num_slots, np.int64),

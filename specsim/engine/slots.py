@@ -1,4 +1,4 @@
-"""Who is in service: places in the batch and KV blocks, taken and given back."""
+"""The batch: slots and KV blocks are taken at admission and given back at the end or when preempted."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from specsim.uniforms import BY_POSITION, BY_REQUEST, BY_ROUND, BY_TRAIT, draw_u
 def admit(
     replica: Replica, requests: Requests, limits: SchedulerLimits, key: Words, request: int, found: int, tokens: int
 ) -> bool:
-    """Move the first of a line into service, behind all of its priority or an earlier one, if blocks are free for it.
+    """Admit the first request of a queue, behind all of its priority or a higher one, if enough blocks are free.
 
     Args:
-        replica, requests, limits, key: as for ``scheduler.schedule``.
-        request: who.
+        replica, requests, limits, key: as for ``schedule.schedule``.
+        request: which.
         found: its tokens that are in the cache.
-        tokens: that it is to hold at first.
+        tokens: its KV tokens after this step.
     """
     count, place, known = replica.counters, replica.counters.running[0], requests.prompt_tokens[request]
     if limits.admission == FOR_ALL:
@@ -64,7 +64,7 @@ def admit(
 
 @kernel
 def take_blocks(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int, blocks: int) -> None:
-    """Give a request so many blocks more, which have to be free, or kept of text that nobody uses."""
+    """Give a request more blocks, which have to be free or cached without a user."""
     requests.blocks[request] += blocks
     replica.counters.blocks_in_use[0] += blocks
     if replica.counters.blocks_unused[0] > 0:
@@ -87,7 +87,7 @@ def look_ahead(replica: Replica, requests: Requests, key: Words, request: int) -
 
 @kernel
 def vacate(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int) -> None:
-    """Give back a request's slot and blocks; its place in ``running`` is the caller's to close."""
+    """Give back a request's slot and blocks; the caller closes the gap in ``running``."""
     count = replica.counters
     replica.batch.free_slots[count.free_slots[0]] = requests.slot[request]
     count.free_slots[0] += 1
@@ -101,7 +101,7 @@ def vacate(replica: Replica, requests: Requests, limits: SchedulerLimits, reques
 
 @kernel
 def preempt_last(replica: Replica, requests: Requests, limits: SchedulerLimits) -> int:
-    """Send the last of those in service back to the front of its line; returns who it was.
+    """Preempt the last request in service: it goes to the front of its queue; returns which it was.
 
     Its cache moves to the host if that has room, and is lost otherwise.
     """

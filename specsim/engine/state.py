@@ -82,11 +82,11 @@ class Requests(np.recarray[Any, Any]):
         on_host: KV blocks swapped out.
         segments: of its prompt's chain, from the beginning, those whose blocks it holds, or last held.
         cached: tokens found in the cache when it was first admitted.
-        slot: place in tables of what is in service; -1 for none.
+        slot: its index in what is kept of requests in service; -1 for none.
         catch_up: tokens that the drafter has not computed.
         num_draft_tokens: its own draft length, where the policy keeps one.
-        preempted: how often it lost its place.
-        behind: the next request in line; -1 for none.
+        preempted: how often it was preempted.
+        behind: the next request in its queue; -1 for none.
     """
 
     prompt_tokens: Ints
@@ -113,14 +113,14 @@ class Requests(np.recarray[Any, Any]):
 
 
 class Batch(np.recarray[Any, Any]):
-    """Lists of those in service, of which ``Replica.counters`` says how long they are, and what belongs to a slot [S].
+    """Requests in service: lists, as long as the replica's counters say, and what belongs to a slot [S].
 
     Attributes:
         running: requests in service, by priority and order of admission.
-        free_slots: slots that nobody has.
+        free_slots: slots without a request.
         wanted: for how many positions a slot's request is to draft.
         first_position: output position of the first uniforms that a slot has.
-        own_uniform: of a slot's request, the uniform that says what it is like.
+        own_uniform: of a slot's request, the uniform that sets its level of acceptance.
         decodes, num_draft_tokens: of the step, requests that verify and for how many positions they draft.
         num_out, last_is_new: what the verifier gave them.
         chunks, chunk_tokens: of the step, requests that compute prompt tokens and how many.
@@ -142,7 +142,7 @@ class Batch(np.recarray[Any, Any]):
 
 
 class WaitQueue(np.recarray[Any, Any]):
-    """The first and the last who wait, for each priority; -1 for none [P]."""
+    """The first and the last request that waits, for each priority; -1 for none [P]."""
 
     first: Ints
     last: Ints
@@ -156,12 +156,12 @@ class Sent(np.recarray[Any, Any]):
 
 
 class Cache(NamedTuple):
-    """What is kept of text, in nodes: segments that prompts share, then each request's own (see ``engine.cache``).
+    """What is kept of text, in nodes: segments that prompts share, then each request's own (see ``engine.kv_cache``).
 
     Attributes:
-        users: requests in service that hold it [nodes].
+        users: requests in service that hold a node [nodes].
         size: blocks kept of it [nodes].
-        newer, older: its neighbours in the list of what nobody uses, by when it was given back; -1 for none [nodes].
+        newer, older: its neighbours in the list of unused nodes, by when each was given back; -1 for none [nodes].
         ends: the list's oldest and newest; -1 for none [2].
     """
 
@@ -176,19 +176,19 @@ class Replica(NamedTuple):
     """A replica between two moments.
 
     Attributes:
-        clock: its time.
+        clock: when it is.
         counters: what it counts.
-        batch: who is in service.
-        queue: who waits.
-        sent: who comes.
+        batch: requests in service.
+        queue: requests that wait.
+        sent: requests that arrive.
         cache: what is kept of text; without nodes unless prefixes are cached.
         passes: of the step, the target's pass and then the drafter's [longest draft + 1].
         parts: of the step, seconds by part.
         used: of the step, bytes, operations and seconds at full peaks, see ``costs.lowered.use_step`` [3].
         memory: what the policy remembers, see ``policies.form``.
         lanes: uniforms of the requests in service [S, NUM_LANES, columns, positions].
-        by_round: likewise, by the start of a round; no columns unless the rule needs them.
-        traits: likewise, what the text at an output position is like; no columns unless acceptance varies.
+        by_round: the same by start of a round; no columns unless the rule needs them.
+        traits: the same for what varies with the text; no columns unless acceptance varies.
         scratch: room for what a step works out.
     """
 
@@ -209,7 +209,7 @@ class Replica(NamedTuple):
 
 
 def new_requests(prompt_tokens: Ints, output_tokens: Ints, priority: Ints, domain: Ints) -> Requests:
-    """Requests that nobody has sent yet."""
+    """Requests that are not sent yet; all arguments [N]."""
     requests = new_records(Requests, len(prompt_tokens))
     requests.prompt_tokens[:], requests.output_tokens[:] = prompt_tokens, output_tokens
     requests.priority[:], requests.domain[:] = priority, domain
@@ -232,7 +232,7 @@ def new_replica(
     *,
     traits: bool = False,
 ) -> Replica:
-    """An idle replica at time 0 with room for so many requests.
+    """An idle replica at time 0.
 
     Args:
         num_requests: of the run.

@@ -1,4 +1,4 @@
-"""Draft and verify chains for the decodes of a step: where drafts become tokens; for trees see ``trees``.
+"""Draft and verify chains for the decodes of a step; for trees see ``verify_trees``.
 
 The verifier of ``specsim.verification`` is called once on the step's arrays, and what it returns is what the requests
 receive.
@@ -77,7 +77,7 @@ def draft_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: in
                 draft[b, i], q_row[b, i] = drawn(rows.draft_cdf, rows.guide, row, drafting), row
             else:
                 draft[b, i], q_row[b, i] = rows.choice[row], -1
-            if greedy:  # the target's most likely token is the draft, with the acceptance stated
+            if greedy:  # the target's most likely token is the draft, with the acceptance of its row
                 matches = accept[b, i] < (overlap if varies else rows.conditional[row])
                 p_row[b, i] = one_hot + (draft[b, i] if matches else (draft[b, i] + 1) % V)
         p_row[b, num_draft_tokens] = one_hot if greedy else first * (longest + 1) + num_draft_tokens
@@ -88,7 +88,7 @@ def draft_chains(replica: Replica, requests: Requests, rows: ChainRows, rule: in
 def overlap_of(
     replica: Replica, requests: Requests, rows: ChainRows, request: int, num_draft_tokens: int, i: int
 ) -> float:
-    """The acceptance of the i-th of so many drafts of a request whose domain's acceptance varies."""
+    """The acceptance of a request's i-th draft token, where its domain's acceptance varies."""
     slot = requests.slot[request]
     return overlap_at(
         rows.variation,

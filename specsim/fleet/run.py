@@ -77,7 +77,7 @@ class Fleet:
     uniforms on any replica. Replicas are numbered, those that only decode after those that requests are sent to.
 
     Args:
-        config: how.
+        config: of the fleet.
         lengths: of the requests.
         think: of a closed loop, as in ``KernelParams``; None in an open one.
     """
@@ -132,7 +132,7 @@ class Fleet:
         return min(moments, default=math.inf)
 
     def _go_to(self, moment: float, *, begins: bool) -> list[int]:
-        """Advance everybody to a moment, unless nobody looks at them then; returns whose steps have ended."""
+        """Advance all replicas to a moment, unless no router looks then; returns those whose steps have ended."""
         ended: list[int] = []
         if not (self._hands_on or self._router.looks):
             return ended
@@ -165,7 +165,7 @@ class Fleet:
                     self._answer(moment)
 
     def _answer(self, moment: float) -> None:
-        """The client of somebody who has finished sends again, until all requests are sent."""
+        """The client of a finished request sends again, until all requests are sent."""
         if self._think is not None and self._num_sent < len(self._think):
             heappush(self._coming, moment + float(self._think[self._num_sent]))
             self._num_sent += 1

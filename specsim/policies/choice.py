@@ -37,7 +37,7 @@ def choose_by_goodput(policy: PolicyForm, memory: Floats, seconds: Floats, share
         policy: which.
         memory: acceptance seen so far.
         seconds: of a step that verifies drafts of 0, 1, .. K tokens [K+1].
-        share_at_least: of drafts, those of at least 1, 2, .. K tokens where so many are asked for [K].
+        share_at_least: share of look-ups that find at least 1, 2, .. K of the tokens asked for [K].
     """
     best, most, tokens, reached = 0, 0.0, 1.0, 1.0
     for num_draft_tokens in range(policy.longest + 1):

@@ -54,7 +54,7 @@ def policy_form(policy: Policy, max_num_seqs: int) -> PolicyForm:
     """The form of a policy.
 
     Args:
-        policy: as stated.
+        policy: of the scenario.
         max_num_seqs: the most requests that can decode at once.
     """
     longest, never = policy.num_draft_tokens, max_num_seqs + 1

@@ -69,7 +69,7 @@ def tokens_per_round(simulation: Simulation, num_draft_tokens: int) -> float:
 
 @lru_cache(maxsize=64)  # a curve asks for the same few at every batch
 def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
-    """Mean tokens per verify with so many drafts: the closed form of what is stated; of blocks and trees a mean."""
+    """Mean tokens per verify at this draft length: in closed form for chains, as a sample mean for blocks and trees."""
     if simulation.sources.rule == Rule.TREE and num_draft_tokens:
         return _tokens_per_tree(simulation, num_draft_tokens)
     tokens = []

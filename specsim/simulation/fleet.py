@@ -32,7 +32,7 @@ def simulation_of(inputs: Inputs) -> Simulation:
 
 
 class _Drafts(NamedTuple):
-    """How long a group drafts in an arm: up to so many positions, and by which policy; None for always as many."""
+    """A group's longest draft in an arm, and the policy that shortens it; None for a fixed length."""
 
     num_draft_tokens: int
     policy: Policy | None

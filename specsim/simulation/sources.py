@@ -1,4 +1,4 @@
-"""What proposes drafts and scores them, of a scenario: by domain, as stated, recorded or made by language models."""
+"""The acceptance sources of a scenario, by domain: profiles, recordings and language models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Sources:
     """Acceptance sources of a scenario, the same in every replication.
 
     Args:
-        scenario: as stated.
+        scenario: whose.
         files: recordings and texts, by the path in the scenario of the acceptance that refers to one.
 
     Attributes:
@@ -69,7 +69,7 @@ class Sources:
         return draft_shape(self._scenario.speculation, num_draft_tokens)
 
     def of(self, num_draft_tokens: int) -> tuple[ChainSource | TreeAcceptance | TextModels, *tuple[ChainSource, ...]]:
-        """What proposes drafts for so many positions: of chains one for each domain, of trees and texts one for all."""
+        """Sources of drafts of this length: for chains one for each domain, for trees and texts one for all."""
         if self.rule == Rule.TREE:
             return (self.tree_source(num_draft_tokens),)
         if self.rule == Rule.TEXT:
@@ -116,7 +116,7 @@ class Sources:
         return stream(self._scenario.seed, "distributions")
 
     def share_at_least(self, num_draft_tokens: int) -> Floats:
-        """Share of drafts of at least 1, 2, .. tokens where so many are asked for [num_draft_tokens]."""
+        """Share of look-ups that find at least 1, 2, .. of the tokens asked for [num_draft_tokens]."""
         return share_at_least(self._scenario.speculation.drafter, num_draft_tokens)
 
 
