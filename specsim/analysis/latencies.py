@@ -55,7 +55,7 @@ def tpot(requests: RequestRecords) -> Floats:
 
 
 def decode_rate(requests: RequestRecords) -> Floats:
-    """Output tokens per second that each request's user sees after the first, 1/TPOT [tokens/s]; NaN likewise."""
+    """Output tokens per second that each request's user sees after the first, 1/TPOT [tokens/s]; NaN where TPOT is."""
     return 1.0 / tpot(requests)
 
 
@@ -107,7 +107,7 @@ def tallied_itl(tally: RoundTally) -> LatencySummary:
 
 
 def tallied_itl_per_token(tally: RoundTally) -> LatencySummary:
-    """The summary of ``itl_per_token`` from a tally, likewise."""
+    """The summary of ``itl_per_token`` from a tally."""
     seconds = tally.gap / np.maximum(tally.gap_tokens, 1)
     order = np.argsort(seconds, kind="stable")
     return _tallied(seconds[order], (tally.gap_count * tally.gap_tokens)[order], tally.gap_sum)

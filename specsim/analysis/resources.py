@@ -28,7 +28,7 @@ def bandwidth_share(steps: StepRecords, bandwidth: float | Floats, window: Windo
 
 
 def flops_share(steps: StepRecords, window: Window | None = None) -> float:
-    """Operations of steps, of what the device could do at full peaks in the time that they took; NaN likewise.
+    """Operations of steps, of what the device could do at full peaks in the time that they took; NaN where unknown.
 
     What target and drafter compute for tokens of requests, drafts that are rejected among them and the padding of
     graphs not, each at the peak of its precision.

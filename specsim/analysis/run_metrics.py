@@ -80,7 +80,7 @@ class Server:
     Attributes:
         limits: that a request served well has met.
         kv_tokens: of the KV pool, whole blocks, of each replica [replicas].
-        bandwidth: of a device at its peak, likewise [B/s].
+        bandwidth: of a device at its peak [B/s].
         num_devices: of the server, or of all.
     """
 
@@ -124,7 +124,7 @@ def load_row(run: RunRecords, window: Window | None, server: Server, gaps: Chunk
 
 
 def class_rows(run: RunRecords, window: Window | None, server: Server, num_classes: int) -> list[list[float]]:
-    """The CLASS_METRICS of each class of one run, likewise [classes, CLASS_METRICS].
+    """The CLASS_METRICS of each class of one run [classes, CLASS_METRICS].
 
     Tokens count for a class where its requests finish, since steps do not say whose theirs are.
     """

@@ -12,7 +12,7 @@ from specsim.inputs.models.speculation import ModelDrafter, NgramLookup
 
 
 def share_at_least(drafter: ModelDrafter | NgramLookup, num_draft_tokens: int) -> Floats:
-    """Share of drafts of at least 1, 2, .. tokens where so many are asked for [num_draft_tokens]; models draft all."""
+    """Share of drafts of at least 1, 2, .. of the tokens asked for [num_draft_tokens]; models draft all."""
     shares = np.ones(num_draft_tokens)
     if isinstance(drafter, NgramLookup):
         if drafter.matched_lengths is not None:

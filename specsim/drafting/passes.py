@@ -193,5 +193,5 @@ def _fill_corrections(num_draft_tokens: Ints, longest: int, passes: Passes) -> i
 
 
 def most_passes(form: DrafterForm, longest: int) -> int:
-    """The most passes of a draft of so many levels."""
+    """The most passes of a draft of ``longest`` levels."""
     return longest + 1 if form.corrects else max(longest, 1)

@@ -55,7 +55,7 @@ class Variation(NamedTuple):
 
 
 def joined_variations(parts: Sequence[Variation], num_sets: Sequence[int]) -> Variation:
-    """The variation of several domains, of which each has so many sets of rows."""
+    """The variation of several domains, and how many sets of rows each has."""
     most = max(part.tokens.shape[1] for part in parts)
     any_varies = any(part.varies.any() for part in parts)
     return parts[0]._replace(
@@ -148,7 +148,7 @@ def rung_of(overlap: float, uniform: float) -> int:
 def is_hard(
     variation: Variation, traits: Floats, first_position: int, domain: int, request: int, position: int
 ) -> bool:
-    """Whether an output position is hard: the state of a Markov chain that began in its stationary law.
+    """Whether an output position is hard: the state of a Markov chain that began in its stationary distribution.
 
     Each position has a uniform u and is hard if u is below P(hard | the state before). A u below both of these
     probabilities, or above both, settles the state whatever was before, so it suffices to look back to the last one
