@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
+from specsim.arrays import new_records
 from specsim.kernels import kernel
 
 Mode = Literal["graph", "piecewise", "eager"]  # replayed whole; all but attention replayed; launched kernel by kernel
@@ -38,10 +41,47 @@ class Pass(NamedTuple):
     corrected_rows: int = 0
 
 
-TOKENS, LOGIT_ROWS, SEQUENCES, CONTEXT_TOKENS, QUERY_CONTEXT = 0, 1, 2, 3, 4
-FUSED_TOKENS, PROMPT_QUERY_CONTEXT, VERIFY_CONTEXT, PROMPT_TOKENS, CORRECTED_ROWS = 5, 6, 7, 8, 9
-NUM_SUMS = len(Pass._fields)
-"""Columns of passes that are rows of an array."""
+class Passes(np.recarray[Any, Any]):
+    """Forward passes, an entry each, with the fields of ``Pass`` [P]."""
+
+
+def new_passes(number: int) -> Passes:
+    """Passes that compute nothing."""
+    return new_records(Passes, number, [(name, np.int64) for name in Pass._fields])
+
+
+def passes_of(passes: Sequence[Pass]) -> Passes:
+    """The same passes as a table."""
+    table = new_passes(len(passes))
+    table[:] = passes
+    return table
+
+
+@kernel
+def pass_at(passes: Passes, i: int) -> Pass:
+    """One of the passes."""
+    return Pass(
+        passes.tokens[i],
+        passes.logit_rows[i],
+        passes.sequences[i],
+        passes.context_tokens[i],
+        passes.query_context[i],
+        passes.fused_tokens[i],
+        passes.prompt_query_context[i],
+        passes.verify_context[i],
+        passes.prompt_tokens[i],
+        passes.corrected_rows[i],
+    )
+
+
+@kernel
+def write_pass(passes: Passes, i: int, one: Pass) -> None:
+    """Make the i-th of the passes that one."""
+    passes.tokens[i], passes.logit_rows[i], passes.sequences[i] = one.tokens, one.logit_rows, one.sequences
+    passes.context_tokens[i], passes.query_context[i] = one.context_tokens, one.query_context
+    passes.fused_tokens[i], passes.prompt_query_context[i] = one.fused_tokens, one.prompt_query_context
+    passes.verify_context[i], passes.prompt_tokens[i] = one.verify_context, one.prompt_tokens
+    passes.corrected_rows[i] = one.corrected_rows
 
 
 class Reach(NamedTuple):

@@ -6,16 +6,24 @@ Simulated and measured runs share these tables, and therefore the code that comp
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from specsim.arrays import Bools, Floats, Int32s, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Int32s = NDArray[np.int32]
-Bools = NDArray[np.bool_]
 
-PARTS = ("weights", "kv", "compute", "launch", "communication", "draft", "host")
+class StepTime(NamedTuple):
+    """Seconds of one step by part; they add up to its time. Their order is that of every table of parts."""
+
+    weights: float
+    kv: float
+    compute: float
+    launch: float
+    communication: float
+    draft: float
+    host: float
+
+
+PARTS = StepTime._fields
 USES = ("bytes", "flops", "seconds_at_peak")
 """What a step asks of each device: bytes moved, operations, and the seconds that those take at full peaks."""
 
@@ -30,15 +38,15 @@ class RequestRecords:
         first_token: when its first output token was ready [s].
         finish: when its last output token was ready [s].
         prompt_tokens, output_tokens: its lengths.
-        preemptions: how often it lost its place; 0 where that is not known.
+        preemptions: how often it was preempted; 0 where that is not known.
         cached_tokens: of its prompt, those whose KV was kept from other requests; 0 where that is not known.
         accepted: verifies of drafts in which 0, 1, .. K tokens were accepted [requests, K + 1]; None where not known.
         of_class, priority, domain: number of its class in the mixture, when it is served, whose acceptance it has;
             None where all are alike.
         replica: which of several served it, or decoded it; None where there is one.
         prefill_replica: where others compute prompts, which of them did; None where it is the same.
-        transferred: likewise, when the prompt's cache was at the replica that decodes [s]; NaN if it was never needed.
-        resumed: when it first took part in a step there [s]; likewise.
+        transferred: there, when the prompt's cache was at the replica that decodes [s]; NaN if it was never needed.
+        resumed: there, when it first took part in a step [s]; NaN if it never did.
     """
 
     arrival: Floats

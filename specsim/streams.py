@@ -1,7 +1,8 @@
 """Randomness as an argument: named, counter-based streams, so that the same seed gives the same bytes.
 
 A stream is addressed by what it decides, never by when it is asked: ``stream(seed, "lengths", replication)``. Two runs
-that differ in policy alone therefore see the same requests and the same luck, and their difference has little noise.
+that differ in policy alone therefore see the same requests and the same uniforms, and differ with little
+noise.
 """
 
 from __future__ import annotations

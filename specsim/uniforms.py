@@ -1,4 +1,4 @@
-"""The uniforms that decide drafts and their fate, as a function of whom they belong to.
+"""The uniforms that decide drafts and their acceptance, as a function of what they belong to.
 
 Each is one output of Threefry-4x64 with 20 rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
 1, 2, 3", SC 2011): a block function from a key and a counter to four words. The key is the run's seed and replication,
@@ -12,13 +12,9 @@ import zlib
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats, Ints, Words
 from specsim.kernels import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 LANE_DRAFT, LANE_ACCEPT, LANE_FINAL, LANE_FOUND = 0, 1, 2, 3
 LANE_HARD, LANE_RUNG = 0, 1
@@ -33,7 +29,7 @@ _PARITY = np.uint64(0x1BD11BDAA9FC1A22)
 _DROPPED, _UNIT = np.uint64(11), 2.0**-53
 
 
-def luck_key(seed: int, replication: int) -> Words:
+def uniforms_key(seed: int, replication: int) -> Words:
     """The key [4] of a run's uniforms."""
     spawn_key = (zlib.crc32(b"tokens"), replication)
     return np.random.SeedSequence(seed, spawn_key=spawn_key).generate_state(4, np.uint64).astype(np.uint64)
@@ -61,7 +57,7 @@ def threefry(key: Words, x0: Any, x1: Any, x2: Any, x3: Any) -> tuple[Any, Any, 
 def _four_rounds(
     x0: Any, x1: Any, x2: Any, x3: Any, a: int, b: int, c: int, d: int, e: int, f: int, g: int, h: int
 ) -> tuple[Any, Any, Any, Any]:
-    """Four rounds, each of two words that mix with their neighbours, turned by so many bits."""
+    """Four rounds, each of two words that mix with their neighbours, turned by these numbers of bits."""
     x0 = x0 + x1
     x1 = _turned(x1, a) ^ x0
     x2 = x2 + x3
@@ -86,7 +82,7 @@ def _turned(word: Any, bits: int) -> Any:
     return (word << np.uint64(bits)) | (word >> np.uint64(64 - bits))
 
 
-def draw_luck(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> None:
+def draw_uniforms(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> None:
     """Fill a table with a request's uniforms in [0, 1).
 
     Entry (lane, j, i) serves column j and position ``first + i``. By position, columns are siblings: entry
@@ -104,12 +100,12 @@ def draw_luck(lanes: Floats, key: Words, request: int, first: int, purpose: int)
     had never been drawn.
 
     The block rule looks at drafts and uniforms beyond the position where it stops: by position the next round would
-    consult for a second time what has already had a say, and the output law would be biased. So there drafting and
+    consult for a second time what has already had a say, and bias the output distribution. So there drafting and
     accepting go by the round.
 
     Args:
         lanes: receives the numbers [NUM_LANES, columns, positions].
-        key: as made by ``luck_key``.
+        key: as made by ``uniforms_key``.
         request: whose.
         first: position of the first row.
         purpose: BY_POSITION or BY_ROUND.
@@ -122,7 +118,7 @@ def draw_luck(lanes: Floats, key: Words, request: int, first: int, purpose: int)
             lanes[lane, column] = (words >> _DROPPED) * _UNIT
 
 
-def luck_at(key: Words, requests: Ints, positions: Ints, purpose: int) -> Floats:
+def uniforms_at(key: Words, requests: Ints, positions: Ints, purpose: int) -> Floats:
     """The uniforms of column 0 of these requests, each at its position; by lane [NUM_LANES, B]."""
     same = np.zeros(len(requests), np.uint64)
     counters = (positions.astype(np.uint64), same, requests.astype(np.uint64), same + np.uint64(purpose))
@@ -130,8 +126,8 @@ def luck_at(key: Words, requests: Ints, positions: Ints, purpose: int) -> Floats
 
 
 @kernel
-def draw_luck_one_by_one(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> None:
-    """``draw_luck`` as compiled code does it: counter by counter, which keeps the words out of memory."""
+def draw_uniforms_one_by_one(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> None:
+    """``draw_uniforms`` as compiled code does it: counter by counter, which keeps the words out of memory."""
     for column in range(lanes.shape[1]):
         drafting, accepting = lanes[LANE_DRAFT, column], lanes[LANE_ACCEPT, column]
         final, finding = lanes[LANE_FINAL, column], lanes[LANE_FOUND, column]

@@ -14,10 +14,10 @@ from specsim.uniforms import (
     LANE_FINAL,
     LANE_FOUND,
     NUM_LANES,
-    draw_luck,
-    draw_luck_one_by_one,
-    luck_key,
+    draw_uniforms,
+    draw_uniforms_one_by_one,
     threefry,
+    uniforms_key,
 )
 
 N = 40_000
@@ -49,11 +49,11 @@ def mapped(key, *counters):
 def drawn(request, num_positions, columns=1, *, first=0, purpose=BY_POSITION, seed=3, replication=0):
     """[lanes, positions, columns]; the two ways of drawing must not differ."""
     table = np.full((NUM_LANES, columns, num_positions), np.nan)
-    draw_luck(table, luck_key(seed, replication), request, first, purpose)
+    draw_uniforms(table, uniforms_key(seed, replication), request, first, purpose)
     if num_positions <= 40:
         again = np.full_like(table, np.nan)
         with np.errstate(over="ignore"):  # words wrap, of which NumPy warns where they are no arrays
-            draw_luck_one_by_one(again, luck_key(seed, replication), request, first, purpose)
+            draw_uniforms_one_by_one(again, uniforms_key(seed, replication), request, first, purpose)
         np.testing.assert_array_equal(table, again)
     return table.transpose(0, 2, 1)
 
@@ -81,15 +81,15 @@ def test_threefry_is_that_of_its_definition(key, counters):
 def test_a_uniform_is_that_of_its_position_column_request_and_purpose(request_number, first, i, column, purpose):
     """The upper 53 bits of its lane's word."""
     table = drawn(request_number, 8, 4, first=first, purpose=purpose)
-    key = luck_key(3, 0).tolist()
+    key = uniforms_key(3, 0).tolist()
     expected = [(word >> 11) * 2.0**-53 for word in by_definition(key, [first + i, column, request_number, purpose])]
     assert table[:, i, column].tolist() == expected
 
 
 def test_keys_tell_seeds_and_replications_apart():
-    keys = [luck_key(seed, replication).tobytes() for seed in range(20) for replication in range(20)]
+    keys = [uniforms_key(seed, replication).tobytes() for seed in range(20) for replication in range(20)]
     assert len(set(keys)) == len(keys)
-    assert luck_key(1, 2).tobytes() == luck_key(1, 2).tobytes()
+    assert uniforms_key(1, 2).tobytes() == uniforms_key(1, 2).tobytes()
 
 
 @given(

@@ -12,11 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from specsim.arrays import Bools, Floats, Ints
 from specsim.records import RequestRecords, RoundRecords, RoundTally
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -96,7 +93,7 @@ def acceptance_length(accepted: NDArray[np.integer]) -> Floats:
     return length
 
 
-def untouched(requests: RequestRecords, rounds: RoundRecords) -> NDArray[np.bool_]:
+def untouched(requests: RequestRecords, rounds: RoundRecords) -> Bools:
     """[rounds] True where the output could not end within the round, whatever the verifier said.
 
     These are rounds with more tokens left to receive than the longest draft of the run. Choosing by what was left

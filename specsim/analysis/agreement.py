@@ -9,11 +9,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from specsim.analysis.crossings import Crossings, crossings_of_band, find_crossings
+from specsim.arrays import Floats
 
-Floats = NDArray[np.float64]
 GRID_STEP = 1.0  # break-even loads at most this many steps of the measured grid apart count as the same
 
 

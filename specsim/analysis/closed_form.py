@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from specsim.arrays import Floats
 
 
 def expected_tokens(alpha: ArrayLike, gamma: ArrayLike) -> Floats:

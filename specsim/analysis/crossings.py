@@ -12,11 +12,11 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from specsim.analysis.intervals import mean_band
+from specsim.arrays import Bools, Floats
 
-Floats = NDArray[np.float64]
 Verdict = Literal["always pays", "never pays", "crosses", "undecided"]
 
 
@@ -146,7 +146,7 @@ def _positive(batches: Floats, line: Floats) -> list[Span]:
     return spans
 
 
-def _gaps(decided: list[Span], batches: Floats, undecided: NDArray[np.bool_]) -> list[Span]:
+def _gaps(decided: list[Span], batches: Floats, undecided: Bools) -> list[Span]:
     """What the decided spans, in ascending order, leave open; ``undecided`` says so for each batch measured."""
     first, last = float(batches[0]), float(batches[-1])
     if not decided:

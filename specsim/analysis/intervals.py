@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from specsim.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
 def paired_speedup_interval(treated: ArrayLike, baseline: ArrayLike, confidence: float = 0.95) -> Interval:
     """Geometric mean of per-replication ratios treated/baseline, with a t interval on their logarithms.
 
-    Replication r of both must have run on the same seed: the luck they share cancels in the ratio. Logarithms make the
-    interval of a/b the mirror image of that of b/a. With one replication the interval is (0, inf).
+    Replication r of both must have run on the same seed: the uniforms they share cancel in the ratio. Logarithms make
+    the interval of a/b the mirror image of that of b/a. With one replication the interval is (0, inf).
 
     Args:
         treated: [replications] positive, for example output tokens/s with speculation.

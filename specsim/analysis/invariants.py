@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.replicas import replica_runs
-from specsim.records import Floats, Ints, RequestRecords, RoundRecords, RoundTally, RunRecords, StepRecords
+from specsim.arrays import Bools, Floats, Ints
+from specsim.records import RequestRecords, RoundRecords, RoundTally, RunRecords, StepRecords
 
 Column = Floats | Ints
 
@@ -246,7 +246,7 @@ def _unequal(kind: str, name: str, recorded: Column, counted: Column) -> Iterato
     return _each(kind, recorded != counted, f"has {{}} {name}, and its rounds {{}}", recorded, counted)
 
 
-def _each(kind: str, broken: NDArray[np.bool_], told: str, *columns: Column) -> Iterator[str]:
+def _each(kind: str, broken: Bools, told: str, *columns: Column) -> Iterator[str]:
     """The first place where something is broken, told with its values, and how many others there are."""
     places = np.flatnonzero(broken)
     if places.size:

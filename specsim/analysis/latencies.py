@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Bools, Floats, Ints
 from specsim.records import RequestRecords, RoundRecords, RoundTally, StepRecords
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ def tpot(requests: RequestRecords) -> Floats:
 
 
 def decode_rate(requests: RequestRecords) -> Floats:
-    """Output tokens per second that each request's user sees after the first, 1/TPOT [tokens/s]; NaN likewise."""
+    """Output tokens per second that each request's user sees after the first, 1/TPOT [tokens/s]; NaN where TPOT is."""
     return 1.0 / tpot(requests)
 
 
@@ -110,7 +107,7 @@ def tallied_itl(tally: RoundTally) -> LatencySummary:
 
 
 def tallied_itl_per_token(tally: RoundTally) -> LatencySummary:
-    """The summary of ``itl_per_token`` from a tally, likewise."""
+    """The summary of ``itl_per_token`` from a tally."""
     seconds = tally.gap / np.maximum(tally.gap_tokens, 1)
     order = np.argsort(seconds, kind="stable")
     return _tallied(seconds[order], (tally.gap_count * tally.gap_tokens)[order], tally.gap_sum)
@@ -149,7 +146,7 @@ def latency_growth(requests: RequestRecords) -> float:
     return float(per_token[-quarter:].mean() / per_token[:quarter].mean())
 
 
-def within_limits(requests: RequestRecords, limits: LatencyLimits) -> NDArray[np.bool_]:
+def within_limits(requests: RequestRecords, limits: LatencyLimits) -> Bools:
     """Whether each request met every limit, at the limit included; outputs of one token meet any TPOT."""
     # "Not above" rather than "at most", because a TPOT that does not exist is NaN.
     above_tpot = tpot(requests) > limits.tpot

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from specsim.analysis.steady import Window, within
+from specsim.arrays import Floats
 from specsim.forward import Reach
-from specsim.records import Floats, RunRecords, StepRecords
+from specsim.records import RunRecords, StepRecords
 
 
 def output_tokens_per_s(records: RunRecords, window: Window) -> float:

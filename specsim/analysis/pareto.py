@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from specsim.arrays import Bools
 
 ROUNDING = 1e-9
 """A smaller share of a number is an error of floats: sums over a million steps err by less."""
 
 
-def on_frontier(first: ArrayLike, second: ArrayLike) -> NDArray[np.bool_]:
+def on_frontier(first: ArrayLike, second: ArrayLike) -> Bools:
     """Whether no other point is at least as good in both coordinates and better in one [points]; more is better.
 
     Numbers that differ by rounding are equal, and equal points do not beat each other. A point without one of its

@@ -11,9 +11,9 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from specsim.records import Bools, Ints, RequestRecords, RoundRecords, RunRecords, StepRecords
+from specsim.arrays import Bools, Ints
+from specsim.records import RequestRecords, RoundRecords, RunRecords, StepRecords
 
 Table = TypeVar("Table", RequestRecords, StepRecords, RoundRecords)
 
@@ -83,6 +83,6 @@ def _chosen(table: Table, chosen: Bools) -> Table:
     return replace(table, **{name: column[chosen] for name, column in columns.items() if column is not None})
 
 
-def _renumbered(places: Ints, chosen: NDArray[np.bool_]) -> Ints:
+def _renumbered(places: Ints, chosen: Bools) -> Ints:
     """Numbers among those chosen."""
     return np.asarray((np.cumsum(chosen) - 1)[places])

@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from specsim.analysis.steady import Window, seconds_within, within
-from specsim.records import USES, Floats, Ints, StepRecords
+from specsim.arrays import Floats, Ints
+from specsim.records import USES, StepRecords
 
 BYTES, PEAK_SECONDS = USES.index("bytes"), USES.index("seconds_at_peak")
 
@@ -27,7 +28,7 @@ def bandwidth_share(steps: StepRecords, bandwidth: float | Floats, window: Windo
 
 
 def flops_share(steps: StepRecords, window: Window | None = None) -> float:
-    """Operations of steps, of what the device could do at full peaks in the time that they took; NaN likewise.
+    """Operations of steps, of what the device could do at full peaks in the time that they took; NaN where unknown.
 
     What target and drafter compute for tokens of requests, drafts that are rejected among them and the padding of
     graphs not, each at the peak of its precision.

@@ -18,8 +18,8 @@ for longer than a run, and no cut helps; ``latency_growth`` shows that.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Bools, Floats
 from specsim.records import RequestRecords, StepRecords
 
 Window = tuple[float, float]
@@ -39,7 +39,7 @@ def steady_window(requests: RequestRecords) -> Window | None:
     return (opens, closes) if opens < closes else None
 
 
-def sent_within(requests: RequestRecords, window: Window) -> NDArray[np.bool_]:
+def sent_within(requests: RequestRecords, window: Window) -> Bools:
     """Whether each request was sent when a window opened or later, and before it closed [requests].
 
     What is sent as it opens answers the completion that opens it; what is sent as it closes is the tail.
@@ -47,12 +47,12 @@ def sent_within(requests: RequestRecords, window: Window) -> NDArray[np.bool_]:
     return np.asarray((window[0] <= requests.arrival) & (requests.arrival < window[1]))
 
 
-def within(times: NDArray[np.float64], window: Window) -> NDArray[np.bool_]:
+def within(times: Floats, window: Window) -> Bools:
     """Whether each time lies within a window."""
     return (window[0] < times) & (times <= window[1])
 
 
-def seconds_within(steps: StepRecords, window: Window | None) -> NDArray[np.float64]:
+def seconds_within(steps: StepRecords, window: Window | None) -> Floats:
     """What of each step lies within a window, all of it without one [s]."""
     low, high = (-np.inf, np.inf) if window is None else window
     return np.asarray(np.maximum(np.minimum(steps.end, high) - np.maximum(steps.start, low), 0.0))

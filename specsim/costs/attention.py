@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from specsim.costs.lowered import AttentionForm, price_attention
+from specsim.costs.forms import AttentionForm
+from specsim.costs.lowered import price_attention
 from specsim.costs.roofline import Rates
 from specsim.forward import Pass
 
@@ -97,6 +98,6 @@ class AttentionCost:
             windows=np.array(windows, dtype=np.float64).reshape(-1, 5),
         )
 
-    def price(self, work: Pass) -> tuple[float, float]:
+    def price(self, one: Pass) -> tuple[float, float]:
         """Seconds of one pass."""
-        return price_attention(self.form, work)
+        return price_attention(self.form, one, one.tokens)

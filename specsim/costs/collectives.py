@@ -6,12 +6,11 @@ Only all-reduce was measured; the others use its figures on their own number of 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from specsim.arrays import Floats
 from specsim.costs.roofline import soft_maximum
 from specsim.inputs.models.hardware import Device
-
-Floats = NDArray[np.float64]
 
 
 def all_reduce_seconds(message_bytes: ArrayLike, group: int, device: Device) -> Floats:
@@ -42,7 +41,7 @@ def send_seconds(message_bytes: ArrayLike, device: Device) -> Floats:
 
 
 def _seconds(sent: Floats, group: int, device: Device) -> Floats:
-    """Of a collective in which each device sends so many bytes."""
+    """Seconds of a collective in which each device sends this many bytes."""
     if group == 1:
         return np.zeros(sent.shape)
     figures = device.allreduce

@@ -11,13 +11,12 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from specsim.arrays import Floats
 from specsim.costs.linear import LinearTime, activation_bytes, product_rates
 from specsim.costs.roofline import Rates, padded_rows, soft_maximum
 from specsim.inputs.checkpoints.quantisation import BF16, Format
-
-Floats = NDArray[np.float64]
 
 
 class ExpertProduct(NamedTuple):

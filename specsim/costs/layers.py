@@ -29,7 +29,7 @@ EXPERT_KERNELS, LATENT_KERNELS, LINEAR_ATTENTION_KERNELS = 3, 2, 2
 NORM = 4  # of the hidden size: a sublayer's output and the residual are read, their sum and its norm are written
 
 
-class Split(NamedTuple):
+class Parallelism(NamedTuple):
     """How a model's matrices are laid over devices, and in which formats.
 
     Attributes:
@@ -80,22 +80,22 @@ class Operators(NamedTuple):
 
 
 def layer_operators(
-    layers: tuple[tuple[Layer, int], ...], hidden: int, split: Split, *, attention_inputs: int | None = None
+    layers: tuple[tuple[Layer, int], ...], hidden: int, parallelism: Parallelism, *, attention_inputs: int | None = None
 ) -> Operators:
     """The operators of all layers, one device's share.
 
     Args:
         layers: kinds of layers and how many there are of each.
         hidden: the model's width.
-        split: over which devices and in which formats.
+        parallelism: over which devices and in which formats.
         attention_inputs: width that attention's projections read, where it is not the hidden size.
     """
     parts = [
         part
         for layer, count in layers
         for part in (
-            _mixer(layer.mixer, count, hidden, split, attention_inputs or hidden),
-            _feed_forward(layer.feed_forward, count, hidden, split),
+            _mixer(layer.mixer, count, hidden, parallelism, attention_inputs or hidden),
+            _feed_forward(layer.feed_forward, count, hidden, parallelism),
         )
     ]
     return Operators(
@@ -110,20 +110,20 @@ def layer_operators(
     )
 
 
-def _mixer(mixer: Mixer, count: int, hidden: int, split: Split, inputs: int) -> Operators:
+def _mixer(mixer: Mixer, count: int, hidden: int, parallelism: Parallelism, inputs: int) -> Operators:
     match mixer:
         case Attention():
-            return _attention(mixer, count, hidden, split, inputs)
+            return _attention(mixer, count, hidden, parallelism, inputs)
         case LatentAttention():
-            return _latent_attention(mixer, count, hidden, split)
+            return _latent_attention(mixer, count, hidden, parallelism)
         case LinearAttention():
-            return _linear_attention(mixer, count, hidden, split)
+            return _linear_attention(mixer, count, hidden, parallelism)
         case _:
             assert_never(mixer)
 
 
-def _attention(mixer: Attention, count: int, hidden: int, split: Split, inputs: int) -> Operators:
-    share, form = split.tensor, split.quantisation.attention
+def _attention(mixer: Attention, count: int, hidden: int, parallelism: Parallelism, inputs: int) -> Operators:
+    share, form = parallelism.tensor, parallelism.quantisation.attention
     holders = min(share, mixer.kv_heads)  # more devices than KV heads hold copies of them
     projected = (2 if mixer.gated else 1) * mixer.query_size // share + 2 * mixer.kv_size // holders
     pair_flops = 4 * count * mixer.query_size / share
@@ -135,7 +135,7 @@ def _attention(mixer: Attention, count: int, hidden: int, split: Split, inputs: 
         attentions=(
             KVAttention(
                 layers=count,
-                bytes_per_token=2 * count * mixer.kv_size * split.kv_bytes / holders,
+                bytes_per_token=2 * count * mixer.kv_size * parallelism.kv_bytes / holders,
                 pair_flops=pair_flops,
                 prompt_pair_flops=pair_flops,
                 kv_heads=mixer.kv_heads / holders,
@@ -147,13 +147,13 @@ def _attention(mixer: Attention, count: int, hidden: int, split: Split, inputs: 
     )
 
 
-def _latent_attention(mixer: LatentAttention, count: int, hidden: int, split: Split) -> Operators:
+def _latent_attention(mixer: LatentAttention, count: int, hidden: int, parallelism: Parallelism) -> Operators:
     """MLA, absorbed: queries are taken into the latent's space head by head, and values out of it.
 
     So a pair of query and token takes heads · (2·kv_rank + rope) multiplications, while prompts, whose keys and values
     are computed from the latent, take heads · (nope + rope + value). The latent is on every device.
     """
-    share, form = split.tensor, split.quantisation.attention
+    share, form = parallelism.tensor, parallelism.quantisation.attention
     heads = mixer.heads // share
     down = (mixer.query_rank or mixer.query_size // share) + mixer.cache_size
     up = (Linear(mixer.query_rank, mixer.query_size // share, count, format=form),) if mixer.query_rank else ()
@@ -168,7 +168,7 @@ def _latent_attention(mixer: LatentAttention, count: int, hidden: int, split: Sp
         attentions=(
             KVAttention(
                 layers=count,
-                bytes_per_token=count * mixer.cache_size * split.kv_bytes,
+                bytes_per_token=count * mixer.cache_size * parallelism.kv_bytes,
                 pair_flops=2 * count * heads * (2 * mixer.kv_rank + mixer.rope_dim),
                 prompt_pair_flops=2 * count * heads * (mixer.nope_dim + mixer.rope_dim + mixer.value_dim),
                 kv_heads=1,
@@ -180,9 +180,9 @@ def _latent_attention(mixer: LatentAttention, count: int, hidden: int, split: Sp
     )
 
 
-def _linear_attention(mixer: LinearAttention, count: int, hidden: int, split: Split) -> Operators:
+def _linear_attention(mixer: LinearAttention, count: int, hidden: int, parallelism: Parallelism) -> Operators:
     """A state instead of a cache. A token multiplies it three times: what it predicts, its correction, what is read."""
-    share, form = split.tensor, split.quantisation.attention
+    share, form = parallelism.tensor, parallelism.quantisation.attention
     convolution = mixer.conv_channels * (mixer.conv_width - 1) * BYTES_PER_ELEMENT
     return Operators(
         linears=(
@@ -202,22 +202,22 @@ def _linear_attention(mixer: LinearAttention, count: int, hidden: int, split: Sp
     )
 
 
-def _feed_forward(part: FeedForward, count: int, hidden: int, split: Split) -> Operators:
-    form = split.quantisation.mlp
+def _feed_forward(part: FeedForward, count: int, hidden: int, parallelism: Parallelism) -> Operators:
+    form = parallelism.quantisation.mlp
     match part:
         case MLP():
             return Operators(
-                linears=_mlp(part.width, part.matrices, count, hidden, split.tensor, form),
-                moved_numbers=count * (NORM * hidden + part.matrices * part.width / split.tensor),
+                linears=_mlp(part.width, part.matrices, count, hidden, parallelism.tensor, form),
+                moved_numbers=count * (NORM * hidden + part.matrices * part.width / parallelism.tensor),
             )
         case Experts():
-            shared = _mlp(part.shared_width, part.matrices, count, hidden, split.tensor, form)
+            shared = _mlp(part.shared_width, part.matrices, count, hidden, parallelism.tensor, form)
             return Operators(
                 linears=(Linear(hidden, part.number, count), *(shared if part.shared_width else ())),
-                experts=_experts(part, count, hidden, split, form),
+                experts=_experts(part, count, hidden, parallelism, form),
                 expert_layers=count,
                 kernels=EXPERT_KERNELS * count,
-                moved_numbers=count * (NORM * hidden + part.matrices * part.shared_width / split.tensor),
+                moved_numbers=count * (NORM * hidden + part.matrices * part.shared_width / parallelism.tensor),
             )
         case _:
             assert_never(part)
@@ -230,9 +230,11 @@ def _mlp(width: int, matrices: int, count: int, hidden: int, share: int, form: F
     )
 
 
-def _experts(part: Experts, count: int, hidden: int, split: Split, form: Format) -> tuple[ExpertProduct, ...]:
-    width = part.width * split.expert // split.tensor
-    spread = (part.number, part.per_token, split.expert, count, form)
+def _experts(
+    part: Experts, count: int, hidden: int, parallelism: Parallelism, form: Format
+) -> tuple[ExpertProduct, ...]:
+    width = part.width * parallelism.expert // parallelism.tensor
+    spread = (part.number, part.per_token, parallelism.expert, count, form)
     return (
         ExpertProduct(hidden, (part.matrices - 1) * width, *spread),
         ExpertProduct(width, hidden, *spread),

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from specsim.arrays import Floats
 from specsim.costs.roofline import ProductRates, Rates, padded_rows, soft_maximum
 from specsim.inputs.checkpoints.quantisation import BF16, Format
 
 BYTES_PER_ELEMENT = 2  # BF16, what activations are in
-
-Floats = NDArray[np.float64]
 
 
 class Linear(NamedTuple):

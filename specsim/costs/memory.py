@@ -57,7 +57,7 @@ class MemoryPlan:
         return math.ceil(kept / self.kv_bytes_per_token)
 
     def room(self, num_draft_tokens: int) -> Callable[[int], int]:
-        """``pool_tokens`` for so many drafts."""
+        """``pool_tokens`` at a draft length."""
         return partial(self.pool_tokens, num_draft_tokens=num_draft_tokens) if self.uneven else int
 
 

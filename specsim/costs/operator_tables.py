@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from specsim.arrays import Floats, Ints
 from specsim.costs.linear import Linear, LinearTime, linear_time
 from specsim.costs.roofline import Rates
 from specsim.inputs.checkpoints.quantisation import Format
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 ProductTime = Callable[[Sequence[Linear], ArrayLike], LinearTime]
 """Products and numbers of rows → their seconds, as ``linear_time`` gives them."""
 

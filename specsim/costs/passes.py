@@ -6,16 +6,16 @@ Everything that depends on a number of rows alone is a table over that number; a
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats, Ints
 from specsim.costs.attention import AttentionCost
 from specsim.costs.collectives import all_reduce_seconds, all_to_all_seconds, send_seconds
 from specsim.costs.experts import expert_time
+from specsim.costs.forms import PassForm
 from specsim.costs.linear import BYTES_PER_ELEMENT, linear_time
-from specsim.costs.lowered import PassForm, price_pass
+from specsim.costs.lowered import PassTime, price_pass
 from specsim.costs.operator_tables import ProductTime
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.row_table import RowTable
@@ -25,20 +25,7 @@ from specsim.costs.use import PassUse
 from specsim.forward import Pass
 from specsim.inputs.models.hardware import Device
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 CORRECTION_KERNELS = 3
-
-
-class PassTime(NamedTuple):
-    """Seconds of one forward pass by part; they add up to its time."""
-
-    weights: float
-    kv: float
-    compute: float
-    launch: float
-    communication: float
 
 
 class PassCost:
@@ -47,7 +34,8 @@ class PassCost:
     Args:
         shape: what is multiplied.
         device: where.
-        ideal: drop efficiencies, launches and every traffic but weights.
+        ideal: drop efficiencies, launches and every traffic but weights; for callers that give no ``rates``.
+        rates: of the device, where they are known already.
         products: what times matrix products; the roofline by default.
         verify_factor: how much longer a cache takes to read when several tokens are verified.
         time_factor: how many times as long all of a pass takes as its operators' times say.
@@ -63,15 +51,16 @@ class PassCost:
         shape: ForwardShape,
         device: Device,
         *,
-        ideal: bool,
+        ideal: bool = False,
+        rates: Rates | None = None,
         products: ProductTime | None = None,
         verify_factor: float = 1.0,
         time_factor: float = 1.0,
     ) -> None:
-        rates = device_rates(device, ideal=ideal)
+        rates = rates or device_rates(device, ideal=ideal)
         timed = products or partial(linear_time, rates=rates)
         self.num_layers, self.stages = shape.model.num_hidden_layers, shape.stages
-        self.use = PassUse(shape, device, ideal=ideal)
+        self.use = PassUse(shape, device, rates)
         self._tables = (
             RowTable(partial(_token_seconds, shape, device, rates, timed)),
             RowTable(partial(timed, [shape.head])),
@@ -81,13 +70,13 @@ class PassCost:
         self._time_factor = time_factor
         self._attention = AttentionCost(shape.operators.attentions, shape.operators.states, rates, verify_factor)
 
-    def price(self, work: Pass) -> PassTime:
+    def price(self, one: Pass) -> PassTime:
         """Seconds of one pass by part; a pass without tokens takes no time."""
-        rows = max(work.tokens, work.logit_rows, work.fused_tokens, work.corrected_rows)
-        return PassTime(*map(float, price_pass(self.form(rows), np.array(work, dtype=np.int64), work.tokens)))
+        rows = max(one.tokens, one.logit_rows, one.fused_tokens, one.corrected_rows)
+        return PassTime(*map(float, price_pass(self.form(rows), one, one.tokens)))
 
     def form(self, most_rows: int) -> PassForm:
-        """The lowered form, with tables for up to so many rows at least."""
+        """The lowered form, with tables for at least ``most_rows`` rows."""
         by_tokens, by_logit_rows, by_fused_tokens, by_corrected_rows = (
             table.up_to(most_rows) for table in self._tables
         )
@@ -134,14 +123,14 @@ def _exchange(shape: ForwardShape, device: Device, tokens: Ints) -> Floats:
     layers, scattered = shape.model.num_hidden_layers if shape.operators.attention_layers else 0, 0
     states = tokens * shape.model.hidden_size * BYTES_PER_ELEMENT
     seconds = np.zeros(tokens.shape)
-    if shape.exchange == "all_to_all" and shape.split.expert > 1:
+    if shape.exchange == "all_to_all" and shape.parallelism.expert > 1:
         scattered = shape.operators.expert_layers
         for product in shape.operators.experts[::2]:
             there = states * product.per_token * product.format.activation_bytes / BYTES_PER_ELEMENT
             back = states * product.per_token
             for message in (there, back):
-                each = message / shape.split.expert
-                seconds += product.repeats * all_to_all_seconds(each, shape.split.expert, device)
+                each = message / shape.parallelism.expert
+                seconds += product.repeats * all_to_all_seconds(each, shape.parallelism.expert, device)
     seconds += (2 * layers - scattered) * all_reduce_seconds(states, shape.tensor_parallel, device)
     if shape.stages > 1:
         seconds += (shape.stages - 1) * send_seconds(states, device)

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from specsim.arrays import Floats, Ints
 from specsim.inputs.models.hardware import Device
-
-Floats = NDArray[np.float64]
 
 
 def soft_maximum(a: ArrayLike, b: ArrayLike, sharpness: float) -> Floats:
@@ -154,7 +153,7 @@ def _exponent(sharpness: float | Literal["hard"]) -> float:
     return math.inf if sharpness == "hard" else sharpness
 
 
-def padded_rows(rows: ArrayLike, tile: tuple[int, int]) -> NDArray[np.int64]:
+def padded_rows(rows: ArrayLike, tile: tuple[int, int]) -> Ints:
     """Rows that the kernels compute when asked for ``rows``: whole tiles, and none for none."""
     asked = np.asarray(rows, dtype=np.int64)
     first, then = tile

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from specsim.arrays import Floats, Ints
 
 FIRST_BLOCK = 2048  # rows of a table computed at once; covers most steps
 

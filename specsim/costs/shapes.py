@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
-from specsim.costs.layers import Operators, Split, layer_operators
+from specsim.costs.layers import Operators, Parallelism, layer_operators
 from specsim.costs.linear import BYTES_PER_ELEMENT, Linear
 from specsim.inputs.checkpoints.architecture import Attention
 from specsim.inputs.checkpoints.model import ModelConfig
@@ -39,7 +39,7 @@ class ForwardShape:
 
     Attributes:
         model: dimensions.
-        split: over which devices and in which formats.
+        parallelism: over which devices and in which formats.
         operators: what its layers run, one device's share.
         extra: products that every token passes through beside the layers.
         head: the product that yields logits, one device's share.
@@ -52,7 +52,7 @@ class ForwardShape:
     """
 
     model: ModelConfig
-    split: Split
+    parallelism: Parallelism
     operators: Operators
     extra: tuple[Linear, ...]
     head: Linear
@@ -66,7 +66,7 @@ class ForwardShape:
     @property
     def tensor_parallel(self) -> int:
         """Devices that share each matrix."""
-        return self.split.tensor
+        return self.parallelism.tensor
 
     @property
     def linears(self) -> tuple[Linear, ...]:
@@ -79,7 +79,7 @@ class ForwardShape:
         return sum(attention.bytes_per_token for attention in self.operators.attentions) / self.stages
 
     def cached_bytes(self, tokens: int, states: int = 1) -> float:
-        """Bytes that a sequence of so many tokens keeps on one device.
+        """Bytes that a sequence keeps on one device.
 
         Args:
             tokens: of the sequence.
@@ -93,7 +93,7 @@ def target_shape(
     model: ModelConfig,
     tensor_parallel: int = 1,
     *,
-    split: Split | None = None,
+    parallelism: Parallelism | None = None,
     exchange: Exchange = "all_reduce",
     stages: int = 1,
 ) -> ForwardShape:
@@ -101,21 +101,21 @@ def target_shape(
 
     Args:
         model: its dimensions.
-        tensor_parallel: devices that share each matrix, in BF16; for anything else give a ``split``.
-        split: over which devices and in which formats.
+        tensor_parallel: devices that share each matrix, in BF16; for anything else give a ``parallelism``.
+        parallelism: over which devices and in which formats.
         exchange: how experts on other devices are reached.
         stages: pipeline stages.
     """
-    split = split or Split(tensor_parallel)
-    own = layer_operators(model.layers, model.hidden_size, split)
-    whole = layer_operators(model.layers, model.hidden_size, split._replace(tensor=1, expert=1))
+    parallelism = parallelism or Parallelism(tensor_parallel)
+    own = layer_operators(model.layers, model.hidden_size, parallelism)
+    whole = layer_operators(model.layers, model.hidden_size, parallelism._replace(tensor=1, expert=1))
     saved = BYTES_PER_ELEMENT * whole.weights - whole.bytes
-    repeated = own.bytes - whole.bytes / split.tensor
+    repeated = own.bytes - whole.bytes / parallelism.tensor
     # layers are whole, so the fullest stage can have one more than the mean
     fullest = -(-model.num_hidden_layers // stages) / model.num_hidden_layers
-    resident = ((BYTES_PER_ELEMENT * model.num_parameters - saved) / split.tensor + repeated) * fullest
-    head = _head(model, split.tensor)
-    return ForwardShape(model, split, own, (), head, (), model.num_parameters, resident, exchange, stages)
+    resident = ((BYTES_PER_ELEMENT * model.num_parameters - saved) / parallelism.tensor + repeated) * fullest
+    head = _head(model, parallelism.tensor)
+    return ForwardShape(model, parallelism, own, (), head, (), model.num_parameters, resident, exchange, stages)
 
 
 def drafter_shape(
@@ -123,7 +123,7 @@ def drafter_shape(
     model: ModelConfig,
     tensor_parallel: int = 1,
     *,
-    split: Split | None = None,
+    parallelism: Parallelism | None = None,
     exchange: Exchange = "all_reduce",
 ) -> ForwardShape:
     """What a drafter multiplies on each of its passes.
@@ -131,44 +131,46 @@ def drafter_shape(
     Args:
         drafter: which kind.
         model: its own dimensions; of MTP layers ``mtp_model`` of the target, of Medusa heads the target's.
-        tensor_parallel, split, exchange: as for ``target_shape``.
+        tensor_parallel, parallelism, exchange: as for ``target_shape``.
     """
-    split = split or Split(tensor_parallel)
-    hidden, share, form = model.hidden_size, split.tensor, split.quantisation.attention
+    parallelism = parallelism or Parallelism(tensor_parallel)
+    hidden, share, form = model.hidden_size, parallelism.tensor, parallelism.quantisation.attention
     match drafter:
         case DraftModel():
-            return target_shape(model, split=split, exchange=exchange)
+            return target_shape(model, parallelism=parallelism, exchange=exchange)
         case EagleHead(generation="eagle"):
-            return _borrowing(model, split, exchange, extra=(Linear(2 * hidden, hidden // share, format=form),))
+            return _borrowing(model, parallelism, exchange, extra=(Linear(2 * hidden, hidden // share, format=form),))
         case EagleHead():
-            return _eagle3(model, split)
+            return _eagle3(model, parallelism)
         case MTPLayers():
-            return _borrowing(model, split, exchange, extra=(Linear(2 * hidden, hidden // share, format=form),))
+            return _borrowing(model, parallelism, exchange, extra=(Linear(2 * hidden, hidden // share, format=form),))
         case MedusaHeads():
-            return _medusa(drafter, model, split)
+            return _medusa(drafter, model, parallelism)
         case BlockParallelHead():
             fusion = (
                 Linear(drafter.fused_layers * hidden, hidden // share, format=form),
-                *_injection(model, split, form),
+                *_injection(model, parallelism, form),
             )
-            return _corrected(_borrowing(model, split, exchange, fusion=fusion), drafter.sequential_correction)
+            return _corrected(_borrowing(model, parallelism, exchange, fusion=fusion), drafter.sequential_correction)
         case _:
             assert_never(drafter)
 
 
 def _borrowing(
     model: ModelConfig,
-    split: Split,
+    parallelism: Parallelism,
     exchange: Exchange,
     extra: tuple[Linear, ...] = (),
     fusion: tuple[Linear, ...] = (),
 ) -> ForwardShape:
     """Layers that use the target's embedding and LM head; the first of ``fusion`` is a matrix of their own."""
-    own = layer_operators(model.layers, model.hidden_size, split)
+    own = layer_operators(model.layers, model.hidden_size, parallelism)
     products = (*extra, *fusion[:1])
-    weights = split.tensor * (own.weights + sum(linear.weights for linear in products))
+    weights = parallelism.tensor * (own.weights + sum(linear.weights for linear in products))
     resident = own.bytes + sum(linear.bytes for linear in products)
-    return ForwardShape(model, split, own, extra, _head(model, split.tensor), fusion, weights, resident, exchange)
+    return ForwardShape(
+        model, parallelism, own, extra, _head(model, parallelism.tensor), fusion, weights, resident, exchange
+    )
 
 
 def _corrected(shape: ForwardShape, stated: SequentialCorrection | None) -> ForwardShape:
@@ -189,30 +191,32 @@ def _corrected(shape: ForwardShape, stated: SequentialCorrection | None) -> Forw
     )
 
 
-def _eagle3(model: ModelConfig, split: Split) -> ForwardShape:
-    hidden, form = model.hidden_size, split.quantisation.attention
-    own = layer_operators(model.layers, hidden, split, attention_inputs=2 * hidden)
-    head, fusion = _head(model, split.tensor), Linear(3 * hidden, hidden // split.tensor, format=form)
-    weights = split.tensor * (own.weights + fusion.weights + head.weights)
+def _eagle3(model: ModelConfig, parallelism: Parallelism) -> ForwardShape:
+    hidden, form = model.hidden_size, parallelism.quantisation.attention
+    own = layer_operators(model.layers, hidden, parallelism, attention_inputs=2 * hidden)
+    head, fusion = _head(model, parallelism.tensor), Linear(3 * hidden, hidden // parallelism.tensor, format=form)
+    weights = parallelism.tensor * (own.weights + fusion.weights + head.weights)
     resident = own.bytes + fusion.bytes + head.bytes
-    return ForwardShape(model, split, own, (), head, (fusion,), weights, resident)
+    return ForwardShape(model, parallelism, own, (), head, (fusion,), weights, resident)
 
 
-def _medusa(drafter: MedusaHeads, model: ModelConfig, split: Split) -> ForwardShape:
+def _medusa(drafter: MedusaHeads, model: ModelConfig, parallelism: Parallelism) -> ForwardShape:
     """Every head on the last state of a request: residual blocks, then an LM head of its own."""
     hidden, heads = model.hidden_size, drafter.num_heads
-    blocks = Linear(hidden, hidden // split.tensor, heads * drafter.num_layers, format=split.quantisation.attention)
-    head = _head(model, split.tensor)._replace(repeats=heads)
-    weights = split.tensor * (blocks.weights + head.weights)
-    return ForwardShape(model, split, Operators(), (blocks,), head, (), weights, blocks.bytes + head.bytes)
+    blocks = Linear(
+        hidden, hidden // parallelism.tensor, heads * drafter.num_layers, format=parallelism.quantisation.attention
+    )
+    head = _head(model, parallelism.tensor)._replace(repeats=heads)
+    weights = parallelism.tensor * (blocks.weights + head.weights)
+    return ForwardShape(model, parallelism, Operators(), (blocks,), head, (), weights, blocks.bytes + head.bytes)
 
 
-def _injection(model: ModelConfig, split: Split, form: Format) -> tuple[Linear, ...]:
+def _injection(model: ModelConfig, parallelism: Parallelism, form: Format) -> tuple[Linear, ...]:
     """Keys and values of the fused states, layer by layer: products with matrices that the layers have anyway."""
     kinds = [(layer.mixer, count) for layer, count in model.layers]
     attentions = [(mixer, count) for mixer, count in kinds if isinstance(mixer, Attention)]
     return tuple(
-        Linear(model.hidden_size, 2 * mixer.kv_size // min(split.tensor, mixer.kv_heads), count, format=form)
+        Linear(model.hidden_size, 2 * mixer.kv_size // min(parallelism.tensor, mixer.kv_heads), count, format=form)
         for mixer, count in attentions
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specsim.costs.lowered import AttentionForm, PassForm
+from specsim.costs.forms import AttentionForm, PassForm
 
 
 def slowed(form: PassForm, factor: float) -> PassForm:

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from specsim.costs.lowered import AS_CAPTURED, EAGER, GRAPH, PIECEWISE, HostTimes, StepForm, most_rows, price_step
-from specsim.costs.passes import PassCost, PassTime
-from specsim.forward import Mode, Pass
+from specsim.arrays import fields_of
+from specsim.costs.forms import HostTimes, StepForm
+from specsim.costs.lowered import AS_CAPTURED, EAGER, GRAPH, PIECEWISE, PassTime, most_rows, price_step
+from specsim.costs.passes import PassCost
+from specsim.forward import Mode, Pass, passes_of
 from specsim.inputs.models.drafter_facts import PassKind
 from specsim.inputs.models.engine import Engine
 from specsim.inputs.models.speculation import NgramLookup
+from specsim.records import StepTime
 
 NO_DRAFTER = "a draft pass was asked of a deployment without a drafter"
 MODES: dict[Mode | None, int] = {None: AS_CAPTURED, "graph": GRAPH, "piecewise": PIECEWISE, "eager": EAGER}
-
-
-class StepTime(NamedTuple):
-    """Seconds of one step by part, in the order of ``records.PARTS``; they add up to its time."""
-
-    weights: float
-    kv: float
-    compute: float
-    launch: float
-    communication: float
-    draft: float
-    host: float
 
 
 class Pricing(Protocol):
@@ -88,14 +79,15 @@ class StepCost:
             num_lookups: sequences whose drafts are looked up.
             mode: how the target's pass is launched; None: as the engine's graphs have it.
         """
-        passes, parts = np.array([target_pass, *draft_passes], dtype=np.int64), np.zeros(len(StepTime._fields))
-        if len(passes) > 1 and self._drafter is None:
+        passes_run = [target_pass, *draft_passes]
+        if len(passes_run) > 1 and self._drafter is None:
             raise ValueError(NO_DRAFTER)
-        price_step(self.form(most_rows(passes)), passes, len(passes), num_lookups, MODES[mode], parts)
-        return StepTime(*parts.tolist())
+        passes, number = fields_of(passes_of(passes_run)), len(passes_run)
+        form = self.form(most_rows(passes, number))
+        return StepTime(*map(float, price_step(form, passes, number, num_lookups, MODES[mode])))
 
     def form(self, rows: int) -> StepForm:
-        """The lowered form, with tables for up to so many rows in a pass."""
+        """The lowered form, with tables for passes of up to ``rows`` rows."""
         rows = max(rows, self._graphs.sizes[-1] if self._graphs else 0)
         target = self._target.form(rows)
         target_use = self._target.use.form(rows)
@@ -109,10 +101,10 @@ class StepCost:
             float(self._target.stages),
         )
 
-    def launched(self, work: Pass) -> Pass:
+    def launched(self, one: Pass) -> Pass:
         """The target's pass as it is launched: padded to the graph that replays it."""
-        padded = self._graphs.padded(work.tokens) if self._graphs and work.tokens else None
-        return work if padded is None else work._replace(tokens=padded)
+        padded = self._graphs.padded(one.tokens) if self._graphs and one.tokens else None
+        return one if padded is None else one._replace(tokens=padded)
 
     def draft_seconds(self, draft_pass: Pass) -> float:
         """Device seconds of one draft pass."""

@@ -50,22 +50,23 @@ def total(usages: list[Usage]) -> Usage:
     return Usage(*(sum(column) for column in zip(*usages, strict=True)))
 
 
-def pass_usage(shape: ForwardShape, device: Device, work: Pass, *, ideal: bool) -> Usage:
+def pass_usage(shape: ForwardShape, device: Device, one: Pass, *, ideal: bool) -> Usage:
     """The use that a pass makes of one device.
 
     Args:
         shape: what is multiplied.
         device: where.
-        work: the pass.
+        one: the pass.
         ideal: as for ``passes.PassCost``: only weights are traffic.
     """
-    rates, (byte, operation, peak) = device_rates(device, ideal=ideal), counting(device, ideal=ideal)
+    rates = device_rates(device, ideal=ideal)
+    byte, operation, peak = counting(device, rates)
     own = {name: figures._replace(bandwidth=math.inf) for name, figures in rates.quantised.items()}
     arithmetic = replace(rates, linear_bandwidth=math.inf, quantised=own)
 
-    products = list(_products(shape, work))
-    attend = partial(_attention, shape, work)
-    between = 0.0 if ideal else BYTES_PER_ELEMENT * shape.operators.moved_numbers * work.tokens
+    products = list(_products(shape, one))
+    attend = partial(_attention, shape, one)
+    between = 0.0 if ideal else BYTES_PER_ELEMENT * shape.operators.moved_numbers * one.tokens
     streaming, computing = between / rates.linear_bandwidth, attend(rates)[1]
     for product in products:
         seconds = product(rates)
@@ -83,17 +84,17 @@ def pass_usage(shape: ForwardShape, device: Device, work: Pass, *, ideal: bool) 
     )
 
 
-def _products(shape: ForwardShape, work: Pass) -> Iterator[Product]:
+def _products(shape: ForwardShape, one: Pass) -> Iterator[Product]:
     """Every matrix product of a pass, as what it takes under given rates."""
-    rows = [(linear, work.tokens) for linear in shape.linears]
-    rows += [(shape.head, work.logit_rows), *((linear, work.fused_tokens) for linear in shape.fusion)]
-    rows += [(linear, work.corrected_rows) for linear in shape.correction]
+    rows = [(linear, one.tokens) for linear in shape.linears]
+    rows += [(shape.head, one.logit_rows), *((linear, one.fused_tokens) for linear in shape.fusion)]
+    rows += [(linear, one.corrected_rows) for linear in shape.correction]
     for linear, number in rows:
         yield partial(linear_time, [linear], number)
     for product in shape.operators.experts:
-        yield partial(expert_time, [product], work.tokens)
+        yield partial(expert_time, [product], one.tokens)
 
 
-def _attention(shape: ForwardShape, work: Pass, rates: Rates) -> tuple[float, float]:
+def _attention(shape: ForwardShape, one: Pass, rates: Rates) -> tuple[float, float]:
     """(traffic, arithmetic)."""
-    return AttentionCost(shape.operators.attentions, shape.operators.states, rates).price(work)
+    return AttentionCost(shape.operators.attentions, shape.operators.states, rates).price(one)

@@ -11,20 +11,15 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from specsim.arrays import Floats, Ints
 from specsim.costs.attention import AttentionCost
 from specsim.costs.experts import ExpertProduct, expert_time
+from specsim.costs.forms import UseForm
 from specsim.costs.linear import BYTES_PER_ELEMENT, Linear, linear_time
-from specsim.costs.lowered import UseForm
-from specsim.costs.roofline import Rates, device_rates
+from specsim.costs.roofline import Rates
 from specsim.costs.row_table import RowTable
 from specsim.costs.shapes import ForwardShape
 from specsim.inputs.models.hardware import Device
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Counting(NamedTuple):
@@ -41,9 +36,8 @@ class Counting(NamedTuple):
     peak: Rates
 
 
-def counting(device: Device, *, ideal: bool) -> Counting:
-    """Rates that count, without the figures that some precisions have of their own; ideal as for ``device_rates``."""
-    rates = device_rates(device, ideal=ideal)
+def counting(device: Device, rates: Rates) -> Counting:
+    """Rates that count, without the figures that some precisions of the device have of their own."""
     free, one_each = dict.fromkeys(rates.flops_in, math.inf), dict.fromkeys(rates.flops_in, 1.0)
     full = {name: flops for name, flops in device.peak if flops is not None}
     plain = replace(
@@ -71,14 +65,14 @@ class PassUse:
     Args:
         shape: what is multiplied.
         device: where.
-        ideal: as for ``passes.PassCost``: only weights are traffic.
+        rates: of the device.
     """
 
-    def __init__(self, shape: ForwardShape, device: Device, *, ideal: bool) -> None:
-        rates = counting(device, ideal=ideal)
-        moved = 0.0 if ideal else BYTES_PER_ELEMENT * shape.operators.moved_numbers
+    def __init__(self, shape: ForwardShape, device: Device, rates: Rates) -> None:
+        counted = counting(device, rates)
+        moved = 0.0 if rates.weight_traffic_only else BYTES_PER_ELEMENT * shape.operators.moved_numbers
         self._tables = [
-            RowTable(partial(_count, rates, linears, experts, numbers))
+            RowTable(partial(_count, counted, linears, experts, numbers))
             for linears, experts, numbers in (
                 (shape.linears, shape.operators.experts, moved),
                 ([shape.head], (), 0.0),
@@ -87,11 +81,11 @@ class PassUse:
             )
         ]
         # a form that counts both: it divides bytes by its bandwidth and operations by its peak
-        self._attention = AttentionCost(shape.operators.attentions, shape.operators.states, rates.bytes).form
+        self._attention = AttentionCost(shape.operators.attentions, shape.operators.states, counted.bytes).form
         self._flops = device.peak.bf16
 
     def form(self, most_rows: int) -> UseForm:
-        """The lowered form, with tables for up to so many rows at least."""
+        """The lowered form, with tables for at least ``most_rows`` rows."""
         by_tokens, by_logit_rows, by_fused_tokens, by_corrected_rows = (
             table.up_to(most_rows) for table in self._tables
         )
@@ -101,7 +95,7 @@ class PassUse:
 def _count(
     rates: Counting, linears: Sequence[Linear], experts: Sequence[ExpertProduct], moved: float, rows: Ints
 ) -> tuple[Floats, Floats, Floats]:
-    """Bytes, operations and seconds at full peaks by number of rows, of which each moves so many bytes besides."""
+    """Bytes, operations and seconds at full peaks by number of rows; each row moves ``moved`` bytes more."""
     plain = [linear_time(linears, rows, under) for under in rates]
     grouped = [expert_time(experts, rows, under) for under in rates]
     return (

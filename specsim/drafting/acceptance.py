@@ -15,13 +15,11 @@ independent from position to position; a real pair of models may gain more or le
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from specsim.arrays import Floats, Ints
 from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.variation import no_variation
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def overlapping_rows(
@@ -129,9 +127,13 @@ class PositionAcceptance:
 
         There is no q where the drafts were not drawn.
         """
-        batch, num_draft = draft.shape
-        q = np.broadcast_to(self._q[:num_draft], (batch, num_draft, self._vocabulary)) if self._sampled else None
-        p = np.broadcast_to(self._p[: num_draft + 1], (batch, num_draft + 1, self._vocabulary))
+        batch, num_draft_tokens = draft.shape
+        q = (
+            np.broadcast_to(self._q[:num_draft_tokens], (batch, num_draft_tokens, self._vocabulary))
+            if self._sampled
+            else None
+        )
+        p = np.broadcast_to(self._p[: num_draft_tokens + 1], (batch, num_draft_tokens + 1, self._vocabulary))
         return q, p
 
     def score_greedy(self, draft: Ints, uniforms: Floats) -> Ints:
@@ -141,8 +143,8 @@ class PositionAcceptance:
             draft: draft tokens [B, K].
             uniforms: [B, K] in [0, 1), deciding which positions match.
         """
-        batch, num_draft = draft.shape
-        argmax = np.zeros((batch, num_draft + 1), dtype=np.int64)
-        matches = uniforms < self._conditional[:num_draft]
-        argmax[:, :num_draft] = np.where(matches, draft, (draft + 1) % self._vocabulary)
+        batch, num_draft_tokens = draft.shape
+        argmax = np.zeros((batch, num_draft_tokens + 1), dtype=np.int64)
+        matches = uniforms < self._conditional[:num_draft_tokens]
+        argmax[:, :num_draft_tokens] = np.where(matches, draft, (draft + 1) % self._vocabulary)
         return argmax

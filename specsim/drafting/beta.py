@@ -8,9 +8,8 @@ variance within classes: with 64 of them 0.02 % where the distribution is even, 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from specsim.arrays import Floats
 
 LEVELS = 64
 """Classes of requests, each as likely."""

@@ -6,14 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Bools, Floats, Ints
 from specsim.drafting.variation import Variation, joined_variations
 from specsim.kernels import kernel
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class ChainRows(NamedTuple):

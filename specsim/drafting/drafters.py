@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from specsim.drafting.passes import drafter_form, fill_passes, most_passes, tokens_to_take_in
+from specsim.arrays import Bools, Ints
+from specsim.drafting.passes import PromptChunks, drafter_form, fill_draft_passes, most_passes, tokens_to_take_in
 from specsim.drafting.shape import DraftShape, chain
-from specsim.forward import NUM_SUMS, Pass
+from specsim.forward import Pass, new_passes
 from specsim.inputs.models.speculation import ModelDrafter
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class PromptWork:
-    """Prompt tokens that the drafter has to take in, since they enter the target in the same step.
-
-    Attributes:
-        tokens, sequences: how many, of how many requests.
-        context_tokens, query_context: their attention, as in ``forward.Pass``.
-    """
-
-    tokens: int = 0
-    sequences: int = 0
-    context_tokens: int = 0
-    query_context: int = 0
-
-
-NO_PROMPTS = PromptWork()
+NO_PROMPTS = PromptChunks()
 
 
 def catch_up_tokens(
@@ -53,7 +32,7 @@ def catch_up_tokens(
         num_verified: tokens of the round that the target computed, per request [B], where the engine hands all of
             them to the drafter; None where it sorts out the rejected ones first.
     """
-    form = drafter_form(drafter, chain(1), hands_on_all=num_verified is not None)
+    form = drafter_form(drafter, chain(1), first_pass_over_verified=num_verified is not None)
     verified = np.zeros_like(num_accepted) if num_verified is None else num_verified
     rows = zip(num_accepted.tolist(), last_is_new.tolist(), verified.tolist(), strict=True)
     return np.array([tokens_to_take_in(form.takes_in, *row) for row in rows], dtype=np.int64)
@@ -62,23 +41,23 @@ def catch_up_tokens(
 def draft_passes(
     drafter: ModelDrafter,
     shape: DraftShape,
-    num_draft: Ints,
+    num_draft_tokens: Ints,
     catch_up: Ints,
     context: Ints,
-    prompts: PromptWork = NO_PROMPTS,
+    prompts: PromptChunks = NO_PROMPTS,
 ) -> Iterator[Pass]:
-    """The passes that propose drafts of ``num_draft`` levels per request, and that take in the step's prompt tokens.
+    """The passes that propose drafts for each request, and that take in the step's prompt tokens.
 
     Args:
         drafter: which kind.
         shape: how drafts hang together; a block is a chain.
-        num_draft: levels wanted per request [B]; in a chain, tokens.
+        num_draft_tokens: levels wanted per request [B]; in a chain, tokens.
         catch_up: tokens that the first pass computes per request [B].
         context: tokens of prompt and output so far per request [B].
         prompts: the step's prompt chunks.
     """
-    form, longest = drafter_form(drafter, shape, hands_on_all=False), int(num_draft.max(initial=0))
-    rows = np.zeros((most_passes(form, longest), NUM_SUMS), dtype=np.int64)
-    prompt_sums = np.array(dataclasses.astuple(prompts), dtype=np.int64)
-    for row in rows[: fill_passes(form, num_draft, catch_up, context, prompt_sums, rows)].tolist():
-        yield Pass(*row)
+    form, longest = drafter_form(drafter, shape, first_pass_over_verified=False), int(num_draft_tokens.max(initial=0))
+    passes = new_passes(1 + most_passes(form, longest))
+    filled = fill_draft_passes(form, num_draft_tokens, catch_up, context, prompts, passes)
+    for one in passes[1 : 1 + filled].tolist():
+        yield Pass(*one)

@@ -6,16 +6,13 @@ A lookup sees the text and not the target's next tokens, so what it finds is dra
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats, Ints
 from specsim.inputs.models.speculation import ModelDrafter, NgramLookup
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def share_at_least(drafter: ModelDrafter | NgramLookup, num_draft_tokens: int) -> Floats:
-    """Share of drafts of at least 1, 2, .. tokens where so many are asked for [num_draft_tokens]; models draft all."""
+    """Share of drafts of at least 1, 2, .. of the tokens asked for [num_draft_tokens]; models draft all."""
     shares = np.ones(num_draft_tokens)
     if isinstance(drafter, NgramLookup):
         if drafter.matched_lengths is not None:
@@ -44,7 +41,7 @@ def length_shares(at_least: Floats) -> Floats:
 
 
 def drafts_of_batches(num_batches: int, batch: int, at_least: Floats, rng: np.random.Generator) -> Ints:
-    """Drafts of each request in equally likely batches [num_batches, batch]; one batch where nothing is left to luck.
+    """Drafts of each request in equally likely batches [num_batches, batch]; one batch where nothing is left to chance.
 
     Each request meets every quantile once over the batches, so that sums over requests have their exact means to
     within 1 / num_batches, and only what depends on who met what together is sampled.

@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from specsim.arrays import Floats, Ints
 
 MOST_ENTRIES = 2**24
 """Contexts times tokens of a table; 128 MiB."""

@@ -1,24 +1,12 @@
-"""The passes of a drafter before a verify, for the requests of a batch. A kernel: numbers in, rows of passes out."""
+"""The passes of a drafter before a verify, for the requests of a batch. A kernel: numbers in, passes out."""
 
 from __future__ import annotations
 
 from typing import NamedTuple, assert_never
 
-import numpy as np
-from numpy.typing import NDArray
-
+from specsim.arrays import Ints
 from specsim.drafting.shape import DraftShape
-from specsim.forward import (
-    CONTEXT_TOKENS,
-    CORRECTED_ROWS,
-    FUSED_TOKENS,
-    LOGIT_ROWS,
-    PROMPT_QUERY_CONTEXT,
-    PROMPT_TOKENS,
-    QUERY_CONTEXT,
-    SEQUENCES,
-    TOKENS,
-)
+from specsim.forward import Pass, Passes, write_pass
 from specsim.inputs.models.speculation import (
     BlockParallelHead,
     DraftModel,
@@ -29,11 +17,22 @@ from specsim.inputs.models.speculation import (
 )
 from specsim.kernels import kernel
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-
 NO_PASSES, TOKEN_A_PASS, ALL_HEADS, WHOLE_BLOCK = 0, 1, 2, 3
 ACCEPTED, VERIFIED, LAST, LACKING, LACKING_OF_VERIFIED = 0, 1, 2, 3, 4
+
+
+class PromptChunks(NamedTuple):
+    """The prompt chunks of a step, which the drafter takes in too.
+
+    Attributes:
+        tokens, sequences: how many, of how many requests.
+        context_tokens, query_context: their attention, as in ``forward.Pass``.
+    """
+
+    tokens: int = 0
+    sequences: int = 0
+    context_tokens: int = 0
+    query_context: int = 0
 
 
 class DrafterForm(NamedTuple):
@@ -62,15 +61,15 @@ class DrafterForm(NamedTuple):
     num_inner: Ints
 
 
-def drafter_form(drafter: ModelDrafter | None, shape: DraftShape, *, hands_on_all: bool) -> DrafterForm:
+def drafter_form(drafter: ModelDrafter | None, shape: DraftShape, *, first_pass_over_verified: bool) -> DrafterForm:
     """The form of a drafter; None where no model drafts.
 
     Args:
         drafter: which kind.
         shape: how drafts hang together.
-        hands_on_all: the engine hands on all tokens of a round, and not only those accepted.
+        first_pass_over_verified: the engine hands on all tokens of a round, and not only those accepted.
     """
-    inner, whole = shape.num_inner, VERIFIED if hands_on_all else ACCEPTED
+    inner, whole = shape.num_inner, VERIFIED if first_pass_over_verified else ACCEPTED
     match drafter:
         case None:
             return DrafterForm(NO_PASSES, LAST, False, 0, False, inner)
@@ -79,7 +78,7 @@ def drafter_form(drafter: ModelDrafter | None, shape: DraftShape, *, hands_on_al
         case MTPLayers():
             return DrafterForm(TOKEN_A_PASS, whole, False, 0, False, inner)
         case DraftModel():
-            takes_in = LACKING_OF_VERIFIED if hands_on_all else LACKING
+            takes_in = LACKING_OF_VERIFIED if first_pass_over_verified else LACKING
             return DrafterForm(TOKEN_A_PASS, takes_in, False, 0, False, inner)
         case MedusaHeads():
             return DrafterForm(ALL_HEADS, LAST, False, 0, False, inner)
@@ -112,54 +111,55 @@ def tokens_to_take_in(takes_in: int, num_accepted: int, last_is_new: bool, num_v
 
 
 @kernel
-def fill_passes(form: DrafterForm, num_draft: Ints, catch_up: Ints, context: Ints, prompts: Ints, passes: Ints) -> int:
-    """Write the drafter's passes, in order, as rows of ``forward.Pass``; returns how many.
+def fill_draft_passes(
+    form: DrafterForm, num_draft_tokens: Ints, catch_up: Ints, context: Ints, prompts: PromptChunks, passes: Passes
+) -> int:
+    """Write the drafter's passes, in order, behind the target's; returns how many.
 
     Args:
         form: of the drafter.
-        num_draft: levels wanted per request [B]; in a chain, tokens.
+        num_draft_tokens: levels wanted per request [B]; in a chain, tokens.
         catch_up: tokens that the first pass computes per request [B].
         context: tokens of prompt and output so far per request [B].
-        prompts: of the step's prompt chunks, which the drafter takes in too: their tokens, their number, and the sums
-            of their contexts and of their queries' contexts [4].
-        passes: receives the rows [most passes, columns].
+        prompts: the step's prompt chunks.
+        passes: entries from 1 on receive the passes [1 + most passes].
     """
     if form.runs == NO_PASSES:
         return 0
-    passes[:] = 0
     wanting, tokens, reads, pairs, rows, longest = 0, 0, 0, 0, 0, 0
-    for b in range(len(num_draft)):
-        if num_draft[b] > 0:
+    for b in range(len(num_draft_tokens)):
+        if num_draft_tokens[b] > 0:
             queries = catch_up[b]
             wanting += 1
             tokens += queries
             reads += context[b]
             # rejected drafts that an engine hands on stand beyond a short context
             pairs += queries * max(context[b], queries) - queries * (queries - 1) // 2
-            rows += num_draft[b]
-            longest = max(longest, num_draft[b])
+            rows += num_draft_tokens[b]
+            longest = max(longest, num_draft_tokens[b])
     if form.runs == ALL_HEADS:
         if wanting:
-            _write(passes[0], wanting, wanting, wanting, 0, 0)
+            write_pass(passes, 1, Pass(wanting, wanting, wanting, 0, 0, 0, 0, 0, 0, 0))
         return min(wanting, 1)
-    tokens += prompts[0]
+    tokens += prompts.tokens
     if not tokens:
         return 0
     if form.runs == WHOLE_BLOCK:
         # every token of the block sees the whole context and the whole block; tokens that the target has computed,
         # prompts among them, only become keys and values
         reads += form.block * wanting
-        _write(passes[0], form.block * wanting, rows, wanting, reads, form.block * reads)
-        passes[0, FUSED_TOKENS] = tokens
-        return 1 + (_fill_corrections(num_draft, longest, passes) if form.corrects else 0)
-    _write(passes[0], tokens, wanting, wanting + prompts[1], reads + prompts[2], pairs + prompts[3])
-    passes[0, FUSED_TOKENS] = tokens if form.fuses else 0
-    passes[0, PROMPT_QUERY_CONTEXT], passes[0, PROMPT_TOKENS] = prompts[3], prompts[0]
-    return 1 + _fill_levels(form, num_draft, context, longest, passes)
+        queries = form.block * wanting
+        write_pass(passes, 1, Pass(queries, rows, wanting, reads, form.block * reads, tokens, 0, 0, 0, 0))
+        return 1 + (_fill_corrections(num_draft_tokens, longest, passes) if form.corrects else 0)
+    fused, reads, pairs = tokens if form.fuses else 0, reads + prompts.context_tokens, pairs + prompts.query_context
+    sequences = wanting + prompts.sequences
+    first = Pass(tokens, wanting, sequences, reads, pairs, fused, prompts.query_context, 0, prompts.tokens, 0)
+    write_pass(passes, 1, first)
+    return 1 + _fill_levels(form, num_draft_tokens, context, longest, passes)
 
 
 @kernel
-def _fill_levels(form: DrafterForm, num_draft: Ints, context: Ints, longest: int, passes: Ints) -> int:
+def _fill_levels(form: DrafterForm, num_draft_tokens: Ints, context: Ints, longest: int, passes: Passes) -> int:
     """Of each level but the first, whose candidates come from the first pass, the pass that proposes it.
 
     It computes the nodes of the level above that have children, for the requests that still want another level, so the
@@ -169,35 +169,29 @@ def _fill_levels(form: DrafterForm, num_draft: Ints, context: Ints, longest: int
     computed = 0
     for level in range(1, longest):
         active, contexts, nodes = 0, 0, form.num_inner[level]
-        for b in range(len(num_draft)):
-            if num_draft[b] > level:
+        for b in range(len(num_draft_tokens)):
+            if num_draft_tokens[b] > level:
                 active += 1
                 contexts += context[b]
         computed += nodes
         tokens = nodes * active
-        pairs = nodes * contexts + level * tokens
-        _write(passes[level], tokens, tokens, active, contexts + computed * active, pairs)
+        reads, pairs = contexts + computed * active, nodes * contexts + level * tokens
+        write_pass(passes, 1 + level, Pass(tokens, tokens, active, reads, pairs, 0, 0, 0, 0, 0))
     return max(longest - 1, 0)
 
 
 @kernel
-def _fill_corrections(num_draft: Ints, longest: int, passes: Ints) -> int:
+def _fill_corrections(num_draft_tokens: Ints, longest: int, passes: Passes) -> int:
     """One position of the block after another, each for the requests that want it."""
     for position in range(longest):
         active = 0
-        for b in range(len(num_draft)):
-            if num_draft[b] > position:
+        for b in range(len(num_draft_tokens)):
+            if num_draft_tokens[b] > position:
                 active += 1
-        passes[1 + position, SEQUENCES], passes[1 + position, CORRECTED_ROWS] = active, active
+        write_pass(passes, 2 + position, Pass(0, 0, active, 0, 0, 0, 0, 0, 0, active))
     return longest
 
 
-@kernel
-def _write(row: Ints, tokens: int, logit_rows: int, sequences: int, context_tokens: int, query_context: int) -> None:
-    row[TOKENS], row[LOGIT_ROWS], row[SEQUENCES] = tokens, logit_rows, sequences
-    row[CONTEXT_TOKENS], row[QUERY_CONTEXT] = context_tokens, query_context
-
-
 def most_passes(form: DrafterForm, longest: int) -> int:
-    """The most passes of a draft of so many levels."""
+    """The most passes of a draft of ``longest`` levels."""
     return longest + 1 if form.corrects else max(longest, 1)

@@ -8,13 +8,11 @@ What the drafts are makes no difference.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Ints
 from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.variation import no_variation
 from specsim.drafting.varying import rung_rows
-
-Ints = NDArray[np.int64]
 
 
 class ReplayedAcceptance:

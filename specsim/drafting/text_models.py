@@ -12,12 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from specsim.arrays import Bools, Floats, Ints
 from specsim.drafting.ngrams import Ngrams
 from specsim.verification.processing.processors import process
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class TextModels(NamedTuple):
@@ -26,8 +23,8 @@ class TextModels(NamedTuple):
     Attributes:
         p: of the target, after processing [R, V].
         p_cdf: running sums of p, the last of a row 1 [R, V].
-        q: of the drafter, likewise [Rq, V].
-        q_cdf: likewise.
+        q: of the drafter [Rq, V].
+        q_cdf: its running sums [Rq, V].
         q_row: of a context, its row of q [R].
         step: context and token → next context [R, V].
         starts: contexts that outputs may begin with, of one domain after the other.

@@ -12,14 +12,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from specsim.arrays import Floats, Ints
 from specsim.drafting.acceptance import first_choice_rows, overlapping_rows
 from specsim.drafting.shape import DraftShape
 from specsim.verification.trees.forest import Siblings
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class ScoredTrees(NamedTuple):

@@ -1,6 +1,6 @@
 """How likely a draft is to be accepted where that differs: by request, by place in the output, by context.
 
-All of it is a function of the run's luck, the request and the output position, so that it is the same under every
+All of it is a function of the run's uniforms, the request and the output position, so that it is the same under every
 policy: a request's class (``beta``), whether a position is hard, and which of two rungs it is on. The rungs are rows
 whose overlap is 0, 1/16, .. 1. A position is on one of the two nearest to the overlap that it is to have, with the
 probability that makes the mean of both just that; under the token rule that is the same as having this overlap.
@@ -12,16 +12,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Bools, Floats, Ints, Words
 from specsim.drafting.beta import LEVELS
 from specsim.kernels import kernel
-from specsim.uniforms import BY_TRAIT, LANE_HARD, NUM_LANES, draw_luck
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
+from specsim.uniforms import BY_TRAIT, LANE_HARD, NUM_LANES, draw_uniforms
 
 RUNGS = 16
 SHARE, STAY, ENTER = 0, 1, 2
@@ -42,7 +37,7 @@ class Variation(NamedTuple):
         num_recorded: recordings, of a domain whose acceptance is replayed; otherwise 0 [C].
         starts: of all recordings, where each one's list starts in ``emitted``, and where the last one ends [R+1].
         emitted: what a round yields that starts at an output position, by recording.
-        key: of the run's luck.
+        key: of the run's uniforms.
         looked_up: room for a uniform before those that are kept [NUM_LANES, 1, 1].
     """
 
@@ -60,7 +55,7 @@ class Variation(NamedTuple):
 
 
 def joined_variations(parts: Sequence[Variation], num_sets: Sequence[int]) -> Variation:
-    """The variation of several domains, of which each has so many sets of rows."""
+    """The variation of several domains, and how many sets of rows each has."""
     most = max(part.tokens.shape[1] for part in parts)
     any_varies = any(part.varies.any() for part in parts)
     return parts[0]._replace(
@@ -109,7 +104,7 @@ def overlap_at(
     position: int,
     prompt_tokens: int,
     recording: int,
-    num_draft: int,
+    num_draft_tokens: int,
     i: int,
 ) -> float:
     """The acceptance of the draft for an output position.
@@ -123,7 +118,7 @@ def overlap_at(
         position: of the output.
         prompt_tokens: of the request.
         recording: whose acceptance is replayed; -1 for none.
-        num_draft: drafts in the round.
+        num_draft_tokens: drafts in the round.
         i: which of them this is, from 0.
     """
     if recording >= 0:
@@ -131,7 +126,7 @@ def overlap_at(
     level, hard = int(own * LEVELS), 0
     if variation.stretches[domain, SHARE] > 0.0:
         hard = 1 if is_hard(variation, traits, first_position, domain, request, position) else 0
-    overlap = variation.overlap[domain, num_draft, i, level, hard]
+    overlap = variation.overlap[domain, num_draft_tokens, i, level, hard]
     return float(overlap * factor_at(variation.tokens[domain], variation.factor[domain], prompt_tokens + position))
 
 
@@ -153,7 +148,7 @@ def rung_of(overlap: float, uniform: float) -> int:
 def is_hard(
     variation: Variation, traits: Floats, first_position: int, domain: int, request: int, position: int
 ) -> bool:
-    """Whether an output position is hard: the state of a Markov chain that began in its stationary law.
+    """Whether an output position is hard: the state of a Markov chain that began in its stationary distribution.
 
     Each position has a uniform u and is hard if u is below P(hard | the state before). A u below both of these
     probabilities, or above both, settles the state whatever was before, so it suffices to look back to the last one
@@ -165,7 +160,7 @@ def is_hard(
         if place >= first_position:
             uniform = traits[LANE_HARD, place - first_position]
         else:
-            draw_luck(variation.looked_up, variation.key, request, place, BY_TRAIT)
+            draw_uniforms(variation.looked_up, variation.key, request, place, BY_TRAIT)
             uniform = variation.looked_up[LANE_HARD, 0, 0]
         if place == 0:
             hard = uniform < share

@@ -9,16 +9,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.beta import LEVELS, concentration, level_means
 from specsim.drafting.chain_rows import ChainRows, joined
 from specsim.drafting.variation import RUNGS, no_variation
 from specsim.inputs.models.acceptance import StatedAcceptance
 from specsim.inputs.models.variation import HardStretches
-
-Floats = NDArray[np.float64]
 
 
 class VaryingAcceptance:

@@ -7,46 +7,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step, use_step
+from specsim.arrays import Floats, Words
+from specsim.costs.forms import StepForm
+from specsim.costs.lowered import AS_CAPTURED, most_rows, price_step, use_step
 from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.passes import DrafterForm
 from specsim.engine.commit import commit
 from specsim.engine.draft_length import choose, learn
 from specsim.engine.log import Log, has_room, write_step
 from specsim.engine.schedule import admit_decodes, look_up, schedule
-from specsim.engine.scheduler_limits import Limits
-from specsim.engine.state import (
-    BETWEEN,
-    BLOCKS_MOVED,
-    CHOSEN,
-    CHUNKS,
-    DECODES,
-    FINISHED,
-    IN_FLIGHT,
-    LOOKUPS,
-    NOW,
-    PASSES,
-    PHASE,
-    PRICED,
-    RECEIVED,
-    RUNNING,
-    SCHEDULED,
-    SENT,
-    STEP_END,
-    STEPS,
-    VERIFIED,
-    WAITING,
-    Floats,
-    Replica,
-    Requests,
-    Words,
-)
-from specsim.engine.step_passes import fill_work
-from specsim.engine.verify_chains import TEXT_RULE, TREE_RULE, verify_chains
+from specsim.engine.scheduler_limits import SchedulerLimits
+from specsim.engine.state import BETWEEN, CHOSEN, IN_FLIGHT, PRICED, SCHEDULED, VERIFIED, Replica, Requests
+from specsim.engine.step_passes import fill_step_passes
+from specsim.engine.verify_chains import verify_chains
 from specsim.engine.wait_queue import join
 from specsim.kernels import kernel
 from specsim.policies.form import OUTSIDE, PolicyForm
 from specsim.records import PARTS
+from specsim.verification.arrays import Rule
 
 COMMUNICATION = PARTS.index("communication")
 IDLE, AT_HORIZON, LOG_FULL, CHOOSE, PRICE, VERIFY, TABLES_SHORT, STUCK = range(8)
@@ -54,7 +32,7 @@ IDLE, AT_HORIZON, LOG_FULL, CHOOSE, PRICE, VERIFY, TABLES_SHORT, STUCK = range(8
 seconds or verified tokens are to come from outside; the cost tables have too few rows; a request that fits nowhere."""
 
 
-class Serving(NamedTuple):
+class KernelParams(NamedTuple):
     """How a replica serves; nothing in it changes.
 
     Attributes:
@@ -62,13 +40,13 @@ class Serving(NamedTuple):
         drafter: which passes propose drafts.
         rows, rule: what chains are proposed from and judged by, and the rule; trees are verified outside.
         costs: prices steps.
-        key: of the run's luck.
+        key: of the run's uniforms.
         policy: for how many positions requests draft.
         prices_outside: whether seconds come from outside.
         think: of a closed loop, how long after a request's end its client sends the next one [N]; [0] in an open loop.
     """
 
-    limits: Limits
+    limits: SchedulerLimits
     drafter: DrafterForm
     rows: ChainRows
     rule: int
@@ -81,117 +59,119 @@ class Serving(NamedTuple):
 
 @kernel
 def advance(  # noqa: C901 (one phase after the other, to be read as one)
-    replica: Replica, requests: Requests, serving: Serving, log: Log, horizon: float, begins: bool
+    replica: Replica, requests: Requests, params: KernelParams, log: Log, horizon: float, begins: bool
 ) -> int:
     """Run until a moment, or until something is needed; says why it stopped.
 
-    What comes from outside is written to the replica, and its ``number[PHASE]`` set to the phase that it completes.
+    What comes from outside is written to the replica, and ``counters.phase`` set to the phase that it completes.
 
     Args:
         replica, requests: the state, which changes.
-        serving: how.
+        params: how.
         log: receives rows.
         horizon: steps that end by then are committed, and no step begins after it [s].
         begins: whether a step may begin right then; otherwise requests can still be sent to come at that moment.
     """
-    count, time = replica.number, replica.time
+    count, clock = replica.counters, replica.clock
     while True:
-        phase = count[PHASE]
+        phase = count.phase[0]
         if phase == BETWEEN:
             if not has_room(log, replica):
                 return LOG_FULL
-            receive(replica, requests, serving.limits, serving.policy.start)
-            if count[RUNNING] + count[WAITING] == 0:
-                if count[RECEIVED] == count[SENT]:
+            receive(replica, requests, params.limits, params.policy.start)
+            if count.running[0] + count.waiting[0] == 0:
+                if count.received[0] == count.sent[0]:
                     return IDLE
-                if replica.sent.at[count[RECEIVED]] > horizon:
+                if replica.sent.at[count.received[0]] > horizon:
                     return AT_HORIZON
-                time[NOW] = replica.sent.at[count[RECEIVED]]
+                clock.now[0] = replica.sent.at[count.received[0]]
                 continue
-            if time[NOW] > horizon or (time[NOW] == horizon and not begins):
+            if clock.now[0] > horizon or (clock.now[0] == horizon and not begins):
                 return AT_HORIZON
-            count[BLOCKS_MOVED] = 0
-            if serving.limits.decode_only:
-                admit_decodes(replica, requests, serving.limits, serving.key)
-            if serving.policy.kind == OUTSIDE:
+            count.blocks_moved[0] = 0
+            if params.limits.decode_only:
+                admit_decodes(replica, requests, params.limits, params.key)
+            if params.policy.kind == OUTSIDE:
                 return CHOOSE
             if not choose(
                 replica,
                 requests,
-                serving.limits,
-                serving.policy,
-                serving.drafter,
-                serving.rows,
-                serving.rule,
-                serving.costs,
+                params.limits,
+                params.policy,
+                params.drafter,
+                params.rows,
+                params.rule,
+                params.costs,
             ):
                 return TABLES_SHORT
-            count[PHASE] = CHOSEN
+            count.phase[0] = CHOSEN
         elif phase == CHOSEN:
-            if serving.limits.looks_up:
-                look_up(replica, requests, serving.limits.share_at_least)
-            schedule(replica, requests, serving.limits, serving.key)
-            if count[DECODES] + count[CHUNKS] == 0:
+            if params.limits.looks_up:
+                look_up(replica, requests, params.limits.share_at_least)
+            schedule(replica, requests, params.limits, params.key)
+            if count.decodes[0] + count.chunks[0] == 0:
                 return STUCK
-            fill_work(replica, requests, serving.limits, serving.drafter)
-            count[PHASE] = SCHEDULED
+            fill_step_passes(replica, requests, params.limits, params.drafter)
+            count.phase[0] = SCHEDULED
         elif phase == SCHEDULED:
-            passes = replica.passes[: count[PASSES]]
-            if serving.prices_outside:
+            passes, number = replica.passes, count.passes[0]
+            if params.prices_outside:
                 return PRICE
-            if most_rows(passes) > serving.costs.rows:
+            if most_rows(passes, number) > params.costs.rows:
                 return TABLES_SHORT
-            price_step(serving.costs, passes, len(passes), count[LOOKUPS], AS_CAPTURED, replica.parts)
-            use_step(serving.costs, passes, len(passes), replica.used)
-            count[PHASE] = PRICED
+            step_time = price_step(params.costs, passes, number, count.lookups[0], AS_CAPTURED)
+            for part in range(len(replica.parts)):
+                replica.parts[part] = step_time[part]
+            use_step(params.costs, passes, number, replica.used)
+            count.phase[0] = PRICED
         elif phase == PRICED:
-            replica.parts[COMMUNICATION] += count[BLOCKS_MOVED] * serving.limits.seconds_per_block
+            replica.parts[COMMUNICATION] += count.blocks_moved[0] * params.limits.seconds_per_block
             seconds = 0.0
             for part in range(len(replica.parts)):
                 seconds += replica.parts[part]
-            time[STEP_END] = time[NOW] + seconds
+            clock.step_end[0] = clock.now[0] + seconds
             write_step(log, replica)
-            count[PHASE] = IN_FLIGHT
+            count.phase[0] = IN_FLIGHT
         elif phase == IN_FLIGHT:
-            if time[STEP_END] > horizon:
+            if clock.step_end[0] > horizon:
                 return AT_HORIZON
-            if count[DECODES] > 0:
-                if serving.rule == TREE_RULE or serving.rule == TEXT_RULE:
+            if count.decodes[0] > 0:
+                if params.rule == Rule.TREE or params.rule == Rule.TEXT:
                     return VERIFY
-                verify_chains(replica, requests, serving.rows, serving.rule)
-            count[PHASE] = VERIFIED
+                verify_chains(replica, requests, params.rows, params.rule)
+            count.phase[0] = VERIFIED
         else:
-            time[NOW] = time[STEP_END]
-            learn(replica, requests, serving.policy)
-            commit(replica, requests, serving.limits, serving.drafter, serving.key, log)
-            count[STEPS] += 1
-            _answer(replica, serving.think)
-            count[PHASE] = BETWEEN
+            clock.now[0] = clock.step_end[0]
+            learn(replica, requests, params.policy)
+            commit(replica, requests, params.limits, params.drafter, params.key, log)
+            count.steps[0] += 1
+            _answer(replica, params.think)
+            count.phase[0] = BETWEEN
 
 
 @kernel
-def receive(replica: Replica, requests: Requests, limits: Limits, draft_length: int) -> None:
+def receive(replica: Replica, requests: Requests, limits: SchedulerLimits, num_draft_tokens: int) -> None:
     """Those who have arrived by now go to the end of their line."""
-    count = replica.number
-    while count[RECEIVED] < count[SENT] and replica.sent.at[count[RECEIVED]] <= replica.time[NOW]:
-        request = replica.sent.request[count[RECEIVED]]
-        requests.arrival[request] = replica.sent.at[count[RECEIVED]]
-        requests.draft_length[request] = draft_length
+    count = replica.counters
+    while count.received[0] < count.sent[0] and replica.sent.at[count.received[0]] <= replica.clock.now[0]:
+        request = replica.sent.request[count.received[0]]
+        requests.arrival[request] = replica.sent.at[count.received[0]]
+        requests.num_draft_tokens[request] = num_draft_tokens
         requests.left[request] = 0 if limits.decode_only else requests.prompt_tokens[request]
-        count[RECEIVED] += 1
+        count.received[0] += 1
         join(replica, requests, request)
 
 
 @kernel
 def _answer(replica: Replica, think: Floats) -> None:
     """The clients of those who have finished send again, until all requests are sent."""
-    count, sent_at = replica.number, replica.sent.at
-    for _ in range(count[FINISHED]):
-        if count[SENT] >= len(think):
+    count, sent_at = replica.counters, replica.sent.at
+    for _ in range(count.finished[0]):
+        if count.sent[0] >= len(think):
             return
-        at, place = replica.time[NOW] + think[count[SENT]], count[SENT]
-        while place > count[RECEIVED] and sent_at[place - 1] > at:
+        at, place = replica.clock.now[0] + think[count.sent[0]], count.sent[0]
+        while place > count.received[0] and sent_at[place - 1] > at:
             sent_at[place] = sent_at[place - 1]
             place -= 1
         sent_at[place] = at
-        count[SENT] += 1
+        count.sent[0] += 1

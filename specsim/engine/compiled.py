@@ -9,16 +9,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from specsim.engine.advance import Serving, advance
+from specsim.engine.advance import KernelParams, advance
 from specsim.engine.log import Log
 from specsim.engine.state import Replica, Requests
 from specsim.kernels import KERNELS
-from specsim.uniforms import draw_luck, draw_luck_one_by_one
+from specsim.uniforms import draw_uniforms, draw_uniforms_one_by_one
 from specsim.verification.arrays import Bools, Float64s, Floats, Int64s
 from specsim.verification.core import reason_for_numpy
 from specsim.verification.into import verify_rows_into
 
-Advance = Callable[[Replica, Requests, Serving, Log, float, bool], int]
+Advance = Callable[[Replica, Requests, KernelParams, Log, float, bool], int]
 
 
 @cache
@@ -50,21 +50,20 @@ def _compiled() -> Advance:
 
     # numba asks for the code that stands for a function with the arguments that it is called with
     overload(verify_rows_into, jit_options=options, strict=False)(_loops)
-    overload(draw_luck, jit_options=options, strict=False)(
-        lambda lanes, key, request, first, purpose: draw_luck_one_by_one
+    overload(draw_uniforms, jit_options=options, strict=False)(
+        lambda lanes, key, request, first, purpose: draw_uniforms_one_by_one
     )
     sources = {inspect.getfile(function) for function in (*KERNELS, rules.verify_rows)}
     digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sorted(sources))).hexdigest()
 
-    def advance_compiled(
-        replica: Replica, requests: Requests, serving: Serving, log: Log, horizon: float, begins: bool
+    def compiled_advance(
+        replica: Replica, requests: Requests, params: KernelParams, log: Log, horizon: float, begins: bool
     ) -> int:
-        # numba keeps what it compiled for as long as this file and this constant stay the same
-        if len(digest) == 0:
-            return -1
-        return advance(replica, requests, serving, log, horizon, begins)
+        return advance(replica, requests, params, log, horizon, begins)
 
-    return forms.kept(advance_compiled)
+    # numba keeps what it compiled in files named after the function: other sources, other files
+    compiled_advance.__qualname__ = f"advance_{digest[:16]}"
+    return forms.kept(compiled_advance)
 
 
 def _loops(

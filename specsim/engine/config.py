@@ -1,4 +1,4 @@
-"""How a replica is to serve, in the words of the other layers, and how that becomes the engine's own arrays."""
+"""The configuration of a replica, and its conversion to the parameters of the kernels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from specsim.costs.lowered import StepForm, empty_step
+from specsim.arrays import Floats, Ints
+from specsim.costs.forms import StepForm, empty_step
 from specsim.costs.step import Pricing, StepCost
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.chain_rows import joined
@@ -18,25 +19,23 @@ from specsim.drafting.shape import DraftShape
 from specsim.drafting.stated import ChainSource
 from specsim.drafting.text_models import TextModels
 from specsim.drafting.tree_acceptance import TreeAcceptance
-from specsim.engine.advance import Serving
-from specsim.engine.scheduler_limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, Limits
-from specsim.engine.segments import no_segments, segments_of
-from specsim.engine.state import Floats, Ints
-from specsim.engine.verify_chains import BLOCK_RULE, GREEDY_RULE, TEXT_RULE, TOKEN_RULE, TREE_RULE
+from specsim.engine.advance import KernelParams
+from specsim.engine.scheduler_limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, SchedulerLimits, no_segments, segments_of
+from specsim.inputs.models.engine import DEFAULT_BLOCK_SIZE
 from specsim.inputs.models.policy import GoodputPolicy, Policy, StaticPolicy
 from specsim.inputs.models.speculation import ModelDrafter
 from specsim.policies.form import OUTSIDE, policy_form
 from specsim.policies.observation import Observation
-from specsim.uniforms import luck_key
+from specsim.uniforms import uniforms_key
+from specsim.verification.arrays import Rule
 from specsim.workload.lengths import Lengths
 
 PolicyFunction = Callable[[Observation, Any], tuple[Ints, Any]]
 ADMISSIONS = {"first_chunk": FOR_CHUNK, "context": FOR_CONTEXT, "whole_request": FOR_ALL}
-RULES = {"token": TOKEN_RULE, "block": BLOCK_RULE, "greedy": GREEDY_RULE, "tree": TREE_RULE, "text": TEXT_RULE}
 
 
 @dataclass(frozen=True)
-class Setup:
+class ReplicaConfig:
     """How a replica serves.
 
     Attributes:
@@ -47,20 +46,20 @@ class Setup:
         decode_only: prompts are already in the KV cache.
         cost: prices steps.
         drafter: runs passes before each verify; None where no model drafts.
-        hands_on_all: the drafter takes in all tokens of a verify, and not the accepted ones alone.
+        first_pass_over_verified: the drafter's first pass computes all verified tokens, not only the accepted ones.
         share_at_least: share of look-ups that find at least 1, 2, .. drafts; None where drafts are not looked up.
-        policy: as stated, or a function of observation and state to (draft lengths of those that decode, state).
+        policy: of the scenario, or a function of observation and state to (draft lengths of those that decode, state).
         shape: the largest draft that the policy can ask for.
-        source: proposes drafts and scores them.
-        domains: likewise, of requests of domain 1, 2, ..; chains only.
-        rule: which verifier runs; text is the token rule, or the greedy one, on chains that language models make.
-        seed, replication: name the run's luck.
-        admission: what blocks must be free for to admit a request, see ``engine.limits``.
-        host_tokens: KV tokens that the host has room for; without, whoever loses their place computes anew.
+        source: draws drafts and their distributions, of requests of domain 0.
+        domains: sources of the requests of domain 1, 2, ..; chains only.
+        rule: which verifier runs.
+        seed, replication: select the run's uniforms.
+        admission: what blocks must be free for to admit a request, see ``scheduler_limits``.
+        host_tokens: KV tokens that the host has room for; at 0, preempted requests compute theirs again.
         seconds_per_token: that a token's KV takes between host and device.
         prefix_caching: whether KV blocks are kept and shared; then every token is kept whole.
         pool_tokens: tokens of a request, drafts included → what it takes from the KV pool.
-        chunked_prefill, prefill_first: see ``Limits``.
+        chunked_prefill, prefill_first: see ``SchedulerLimits``.
         keep_rounds: whether every round is recorded; of a long run only their tally fits.
         spill: folder where rows of steps and rounds are written as they come; None to hold them in memory.
     """
@@ -74,12 +73,12 @@ class Setup:
     policy: Policy | PolicyFunction
     shape: DraftShape
     source: ChainSource | TreeAcceptance | TextModels
-    rule: Literal["token", "block", "greedy", "tree", "text"]
+    rule: Rule
     seed: int
     replication: int
     domains: tuple[ChainSource, ...] = ()
-    block_size: int = 16
-    hands_on_all: bool = False
+    block_size: int = DEFAULT_BLOCK_SIZE
+    first_pass_over_verified: bool = False
     share_at_least: Floats | None = None
     admission: Literal["first_chunk", "context", "whole_request"] = "context"
     host_tokens: int = 0
@@ -92,33 +91,36 @@ class Setup:
     spill: Path | None = None
 
 
-def serving_of(setup: Setup, lengths: Lengths, think: Floats, rows: int) -> Serving:
-    """The arrays of a set-up.
+def kernel_params(config: ReplicaConfig, lengths: Lengths, think: Floats, rows: int) -> KernelParams:
+    """What the kernels of a replica take.
 
     Args:
-        setup: how the replica serves.
+        config: how the replica serves.
         lengths: of the run's requests.
-        think: as in ``Serving``.
+        think: as in ``KernelParams``.
         rows: for how many rows the cost tables are made.
     """
-    if isinstance(setup.policy, GoodputPolicy) and not isinstance(setup.cost, StepCost):
+    if isinstance(config.policy, GoodputPolicy) and not isinstance(config.cost, StepCost):
         raise ValueError("a policy by goodput prices steps itself, which takes a StepCost")
-    if callable(setup.policy):
-        stated = StaticPolicy(num_draft_tokens=setup.shape.num_levels)
-        policy = policy_form(stated, setup.max_num_seqs)._replace(kind=OUTSIDE)
+    if callable(config.policy):
+        stated = StaticPolicy(num_draft_tokens=config.shape.num_levels)
+        policy = policy_form(stated, config.max_num_seqs)._replace(kind=OUTSIDE)
     else:
-        policy = policy_form(setup.policy, setup.max_num_seqs)
-    source = NO_CHAINS if isinstance(setup.source, TreeAcceptance | TextModels) else setup.source
-    tables, key = joined([part.rows for part in (source, *setup.domains)]), luck_key(setup.seed, setup.replication)
-    return Serving(
-        limits=_limits(setup, lengths),
-        drafter=drafter_form(setup.drafter, setup.shape, hands_on_all=setup.hands_on_all),
+        policy = policy_form(config.policy, config.max_num_seqs)
+    source = NO_CHAINS if isinstance(config.source, TreeAcceptance | TextModels) else config.source
+    tables, key = (
+        joined([part.rows for part in (source, *config.domains)]),
+        uniforms_key(config.seed, config.replication),
+    )
+    return KernelParams(
+        limits=_limits(config, lengths),
+        drafter=drafter_form(config.drafter, config.shape, first_pass_over_verified=config.first_pass_over_verified),
         rows=tables._replace(variation=tables.variation._replace(key=key)),
-        rule=RULES[setup.rule],
-        costs=cost_form(setup.cost, rows),
+        rule=int(config.rule),
+        costs=cost_form(config.cost, rows),
         key=key,
         policy=policy,
-        prices_outside=not isinstance(setup.cost, StepCost),
+        prices_outside=not isinstance(config.cost, StepCost),
         think=think,
     )
 
@@ -131,31 +133,31 @@ def cost_form(cost: Pricing, rows: int) -> StepForm:
     return cost.form(rows) if isinstance(cost, StepCost) else empty_step()
 
 
-def _limits(setup: Setup, lengths: Lengths) -> Limits:
+def _limits(config: ReplicaConfig, lengths: Lengths) -> SchedulerLimits:
     longest = int((lengths.prompt + lengths.output).max())
-    tokens = np.arange(longest + setup.shape.max_nodes + 1)
-    if setup.pool_tokens is not int:
-        tokens = np.array([setup.pool_tokens(n) for n in tokens.tolist()])
-    share, segments = setup.share_at_least, no_segments(len(lengths.prompt))
-    if setup.prefix_caching and lengths.prefixes is not None:
-        segments = segments_of(lengths.prefixes, setup.block_size)
-    return Limits(
-        max_num_seqs=setup.max_num_seqs,
-        max_num_batched_tokens=setup.max_num_batched_tokens,
-        num_blocks=setup.kv_tokens // setup.block_size,
-        block_size=setup.block_size,
-        admission=ADMISSIONS[setup.admission],
-        host_blocks=setup.host_tokens // setup.block_size,
-        seconds_per_block=setup.seconds_per_token * setup.block_size,
-        caches_prefixes=setup.prefix_caching,
-        drops_last=setup.drafter is not None and setup.drafter.facts.reads_hidden_states,
+    tokens = np.arange(longest + config.shape.max_nodes + 1)
+    if config.pool_tokens is not int:
+        tokens = np.array([config.pool_tokens(n) for n in tokens.tolist()])
+    share, segments = config.share_at_least, no_segments(len(lengths.prompt))
+    if config.prefix_caching and lengths.prefixes is not None:
+        segments = segments_of(lengths.prefixes, config.block_size)
+    return SchedulerLimits(
+        max_num_seqs=config.max_num_seqs,
+        max_num_batched_tokens=config.max_num_batched_tokens,
+        num_blocks=config.kv_tokens // config.block_size,
+        block_size=config.block_size,
+        admission=ADMISSIONS[config.admission],
+        host_blocks=config.host_tokens // config.block_size,
+        seconds_per_block=config.seconds_per_token * config.block_size,
+        caches_prefixes=config.prefix_caching,
+        drops_last=config.drafter is not None and config.drafter.facts.reads_hidden_states,
         segments=segments,
-        blocks_of=-(-tokens // setup.block_size),
-        chunked_prefill=setup.chunked_prefill,
-        prefill_first=setup.prefill_first,
-        decode_only=setup.decode_only,
-        num_nodes=setup.shape.num_nodes,
-        total_depth=setup.shape.total_depth,
+        blocks_of=-(-tokens // config.block_size),
+        chunked_prefill=config.chunked_prefill,
+        prefill_first=config.prefill_first,
+        decode_only=config.decode_only,
+        num_nodes=config.shape.num_nodes,
+        total_depth=config.shape.total_depth,
         looks_up=share is not None,
-        share_at_least=np.ones(setup.shape.num_levels) if share is None else share,
+        share_at_least=np.ones(config.shape.num_levels) if share is None else share,
     )

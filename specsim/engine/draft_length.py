@@ -1,58 +1,49 @@
-"""For how many positions each request drafts in the next step, and what the policy learns from it."""
+"""The draft length of each request in the next step, and what the policy learns from the verifies."""
 
 from __future__ import annotations
 
-from specsim.costs.lowered import AS_CAPTURED, StepForm, most_rows, price_step
-from specsim.drafting.chain_rows import ChainRows, drawn
+from specsim.costs.forms import StepForm
+from specsim.costs.lowered import AS_CAPTURED, most_rows, price_step, step_seconds
+from specsim.drafting.chain_rows import ChainRows
 from specsim.drafting.passes import DrafterForm
-from specsim.drafting.variation import rung_of
-from specsim.engine.scheduler_limits import Limits
-from specsim.engine.state import (
-    CHUNKS,
-    DECODES,
-    LOOKUPS,
-    PASSES,
-    RUNNING,
-    Replica,
-    Requests,
-)
-from specsim.engine.step_passes import fill_work
-from specsim.engine.verify_chains import overlap_of, verify_chains
+from specsim.engine.scheduler_limits import SchedulerLimits
+from specsim.engine.state import Replica, Requests
+from specsim.engine.step_passes import fill_step_passes
+from specsim.engine.verify_chains import draft_chains, verify_chains
 from specsim.kernels import kernel
 from specsim.policies.choice import choose_by_goodput, choose_by_table, next_length, remember
 from specsim.policies.form import CONFIDENCE, GOODPUT, ORACLE, PER_REQUEST, PolicyForm
-from specsim.uniforms import LANE_DRAFT, LANE_RUNG
 
 
 @kernel
 def choose(
     replica: Replica,
     requests: Requests,
-    limits: Limits,
+    limits: SchedulerLimits,
     policy: PolicyForm,
     drafter: DrafterForm,
     rows: ChainRows,
     rule: int,
     costs: StepForm,
 ) -> bool:
-    """Fill ``wanted`` for those who decode; says whether the cost tables sufficed, where steps had to be priced."""
+    """Fill ``wanted`` for the decodes; False if steps had to be priced and the cost tables are too short."""
     context_tokens = _list_decodes(replica, requests, policy.longest)
-    decoding, wanted, slots = replica.number[DECODES], replica.seats.wanted, requests.slot
-    decodes, num_out = replica.seats.decodes, replica.seats.num_out
+    decoding, wanted, slots = replica.counters.decodes[0], replica.batch.wanted, requests.slot
+    decodes, num_out = replica.batch.decodes, replica.batch.num_out
     if policy.kind == PER_REQUEST:
         for b in range(decoding):
-            wanted[slots[decodes[b]]] = requests.draft_length[decodes[b]]
+            wanted[slots[decodes[b]]] = requests.num_draft_tokens[decodes[b]]
     elif policy.kind == CONFIDENCE:
-        _draft_while_confident(replica, requests, rows, policy)
+        _draft_while_confident(replica, requests, rows, rule, policy)
     elif policy.kind == ORACLE:
         verify_chains(replica, requests, rows, rule)
         for b in range(decoding):
             wanted[slots[decodes[b]]] = min(num_out[b], policy.longest)
     elif policy.kind == GOODPUT:
         seconds = replica.scratch.seconds
-        for num_draft in range(policy.longest + 1):
-            seconds[num_draft] = _step_seconds(replica, requests, limits, drafter, costs, num_draft)
-            if seconds[num_draft] < 0.0:
+        for num_draft_tokens in range(policy.longest + 1):
+            seconds[num_draft_tokens] = _step_seconds(replica, requests, limits, drafter, costs, num_draft_tokens)
+            if seconds[num_draft_tokens] < 0.0:
                 return False
         wanted[:] = choose_by_goodput(policy, replica.memory, seconds, limits.share_at_least)
     else:
@@ -61,80 +52,72 @@ def choose(
 
 
 @kernel
-def _list_decodes(replica: Replica, requests: Requests, num_draft: int) -> int:
-    """Make those who decode the decodes of the step, with so many drafts each; returns the sum of their contexts."""
-    count, running, left = replica.number, replica.seats.running, requests.left
-    decodes, lengths = replica.seats.decodes, replica.seats.num_draft
+def _list_decodes(replica: Replica, requests: Requests, num_draft_tokens: int) -> int:
+    """List the requests that decode, each with this draft length; returns the sum of their contexts [tokens]."""
+    count, running, left = replica.counters, replica.batch.running, requests.left
+    decodes, lengths = replica.batch.decodes, replica.batch.num_draft_tokens
     prompt_tokens, emitted, context_tokens = requests.prompt_tokens, requests.emitted, 0
-    count[DECODES], count[CHUNKS], count[LOOKUPS] = 0, 0, 0
-    for place in range(count[RUNNING]):
+    count.decodes[0], count.chunks[0], count.lookups[0] = 0, 0, 0
+    for place in range(count.running[0]):
         request = running[place]
         if left[request] == 0:
-            decodes[count[DECODES]], lengths[count[DECODES]] = request, num_draft
-            count[DECODES] += 1
+            decodes[count.decodes[0]], lengths[count.decodes[0]] = request, num_draft_tokens
+            count.decodes[0] += 1
             context_tokens += prompt_tokens[request] + emitted[request]
     return context_tokens
 
 
 @kernel
-def _draft_while_confident(replica: Replica, requests: Requests, rows: ChainRows, policy: PolicyForm) -> None:
-    """Each request drafts on while the drafter gave the token that it drew enough probability; that token stays."""
-    wanted, slots, decodes, variation = replica.seats.wanted, requests.slot, replica.seats.decodes, rows.variation
-    for b in range(replica.number[DECODES]):
-        request = decodes[b]
-        slot, place = slots[request], requests.emitted[request] - replica.seats.first_position[slots[request]]
-        num_draft = 0
-        while num_draft < policy.longest:
-            chosen = variation.first[requests.domain[request]]
-            if variation.varies[requests.domain[request]]:
-                overlap = overlap_of(replica, requests, rows, request, policy.longest, num_draft)
-                chosen += rung_of(overlap, replica.traits[slot, LANE_RUNG, 0, place + num_draft])
-            row = chosen * rows.longest + num_draft
-            if replica.by_round.shape[2] > 0 and not rows.greedy[requests.domain[request]]:
-                luck = replica.by_round[slot, LANE_DRAFT, num_draft, place]
-            else:
-                luck = replica.lanes[slot, LANE_DRAFT, 0, place + num_draft]
-            token = drawn(rows.draft_cdf, rows.guide, row, luck) if rows.sampled else rows.choice[row]
-            num_draft += 1
-            if rows.drafter[row, token] < policy.threshold:
-                break
-        wanted[slot] = num_draft
+def _draft_while_confident(
+    replica: Replica, requests: Requests, rows: ChainRows, rule: int, policy: PolicyForm
+) -> None:
+    """Stop behind the first draft token that the drafter finds unlikely."""
+    draft_chains(replica, requests, rows, rule)
+    scratch, decodes = replica.scratch, replica.batch.decodes
+    for b in range(replica.counters.decodes[0]):
+        last = 0
+        while (
+            last < policy.longest - 1 and rows.drafter[scratch.row[b, last], scratch.draft[b, last]] >= policy.threshold
+        ):
+            last += 1
+        replica.batch.wanted[requests.slot[decodes[b]]] = min(last + 1, policy.longest)
 
 
 @kernel
 def _step_seconds(
-    replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm, costs: StepForm, num_draft: int
+    replica: Replica,
+    requests: Requests,
+    limits: SchedulerLimits,
+    drafter: DrafterForm,
+    costs: StepForm,
+    num_draft_tokens: int,
 ) -> float:
-    """Seconds of a step in which everybody who decodes drafts for so many positions; -1 if the tables are short.
+    """Seconds of a step in which all decodes have this draft length; -1 if the tables are short.
 
-    Where drafts are looked up, as many as the shares say find so many.
+    Where drafts are looked up, the shares of ``share_at_least`` say how many find each length.
     """
-    decoding = replica.number[DECODES]
+    decoding = replica.counters.decodes[0]
     for b in range(decoding):
-        found = num_draft
+        found = num_draft_tokens
         while found > 0 and not b + 0.5 < limits.share_at_least[found - 1] * decoding:
             found -= 1
-        replica.seats.num_draft[b] = found
-    fill_work(replica, requests, limits, drafter)
-    passes = replica.passes[: replica.number[PASSES]]
-    if most_rows(passes) > costs.rows:
+        replica.batch.num_draft_tokens[b] = found
+    fill_step_passes(replica, requests, limits, drafter)
+    passes, number = replica.passes, replica.counters.passes[0]
+    if most_rows(passes, number) > costs.rows:
         return -1.0
-    lookups = decoding if limits.looks_up and num_draft > 0 else 0
-    price_step(costs, passes, len(passes), lookups, AS_CAPTURED, replica.parts)
-    seconds = 0.0
-    for part in range(len(replica.parts)):
-        seconds += replica.parts[part]
-    return seconds
+    lookups = decoding if limits.looks_up and num_draft_tokens > 0 else 0
+    return step_seconds(price_step(costs, passes, number, lookups, AS_CAPTURED))
 
 
 @kernel
 def learn(replica: Replica, requests: Requests, policy: PolicyForm) -> None:
     """What the policy takes from the verifies of a step."""
-    decodes, lengths, num_out = replica.seats.decodes, replica.seats.num_draft, replica.seats.num_out
+    decodes, lengths, num_out = replica.batch.decodes, replica.batch.num_draft_tokens, replica.batch.num_out
     if policy.kind != GOODPUT and policy.kind != PER_REQUEST:
         return
-    for b in range(replica.number[DECODES]):
+    for b in range(replica.counters.decodes[0]):
         if policy.kind == GOODPUT:  # rounds without drafts count too, so that what was given up is tried again
             remember(policy, replica.memory, lengths[b], num_out[b] - 1)
         elif lengths[b] > 0:
-            requests.draft_length[decodes[b]] = next_length(lengths[b], num_out[b] - 1, policy.longest)
+            requests.num_draft_tokens[decodes[b]] = next_length(lengths[b], num_out[b] - 1, policy.longest)

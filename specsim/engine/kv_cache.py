@@ -1,4 +1,4 @@
-"""Prefix caching: KV blocks of text that several prompts begin with, and blocks that nobody uses but nobody overwrote.
+"""Prefix caching: KV blocks that several prompts share, and blocks without a user that are not overwritten yet.
 
 As vLLM does it (docs, "Automatic Prefix Caching"): blocks are named by all text up to their end, and may be used as
 soon as a step computes them. Given back, they stay until their room is needed, the longest unused first, and of one
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from specsim.engine.scheduler_limits import Limits
-from specsim.engine.state import BLOCKS_IN_USE, BLOCKS_UNUSED, Cache, Replica, Requests
+from specsim.engine.scheduler_limits import SchedulerLimits
+from specsim.engine.state import Cache, Replica, Requests
 from specsim.kernels import kernel
 
 OLDEST, NEWEST = 0, 1
@@ -18,14 +18,14 @@ OLDEST, NEWEST = 0, 1
 
 
 def new_cache(num_nodes: int) -> Cache:
-    """An empty cache for so many nodes, those of requests' own text included."""
+    """An empty cache for this number of nodes, those of requests' own text included."""
     users, size = np.zeros(num_nodes, np.int64), np.zeros(num_nodes, np.int64)
     newer, older = np.full(num_nodes, -1), np.full(num_nodes, -1)
     return Cache(users, size, newer, older, np.full(2, -1))
 
 
 @kernel
-def end_of_found(replica: Replica, limits: Limits, request: int) -> int:
+def end_of_found(replica: Replica, limits: SchedulerLimits, request: int) -> int:
     """The place behind the segments of a request, from its prompt's beginning, that are in the cache."""
     segments, size = limits.segments, replica.cache.size
     place, last = segments.starts[request], segments.starts[request + 1]
@@ -35,7 +35,7 @@ def end_of_found(replica: Replica, limits: Limits, request: int) -> int:
 
 
 @kernel
-def own_found(replica: Replica, requests: Requests, limits: Limits, request: int, end: int) -> int:
+def own_found(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int, end: int) -> int:
     """Blocks of a request's own text that it can go on with; they begin where the segments ended that it held."""
     if end - limits.segments.starts[request] != requests.segments[request]:
         return 0
@@ -43,8 +43,8 @@ def own_found(replica: Replica, requests: Requests, limits: Limits, request: int
 
 
 @kernel
-def find(replica: Replica, requests: Requests, limits: Limits, request: int) -> int:
-    """How many tokens of a request in line are in the cache, and need not be computed: whole blocks, not its last."""
+def find(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int) -> int:
+    """Tokens of a waiting request that are in the cache: whole blocks, without its last token."""
     segments, block_size = limits.segments, limits.block_size
     end = end_of_found(replica, limits, request)
     tokens = segments.end[end - 1] if end > segments.starts[request] else 0
@@ -57,7 +57,7 @@ def find(replica: Replica, requests: Requests, limits: Limits, request: int) -> 
 
 
 @kernel
-def found_blocks(replica: Replica, requests: Requests, limits: Limits, request: int) -> tuple[int, int]:
+def found_blocks(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int) -> tuple[int, int]:
     """Blocks that ``find`` finds, and those of them that others use, which take no room of their own."""
     cache, node, used = replica.cache, limits.segments.node, 0
     end = end_of_found(replica, limits, request)
@@ -70,12 +70,12 @@ def found_blocks(replica: Replica, requests: Requests, limits: Limits, request: 
 
 
 @kernel
-def hold(replica: Replica, requests: Requests, limits: Limits, request: int) -> None:
+def hold(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int) -> None:
     """A request comes into service with the blocks that were found for it."""
-    cache, count, first = replica.cache, replica.number, limits.segments.starts[request]
+    cache, count, first = replica.cache, replica.counters, limits.segments.starts[request]
     end, own = end_of_found(replica, limits, request), limits.segments.num_nodes + request
     blocks = own_found(replica, requests, limits, request, end)
-    count[BLOCKS_IN_USE] += blocks
+    count.blocks_in_use[0] += blocks
     if cache.size[own] > 0:
         _take_out(replica, own)
         cache.size[own] = 0
@@ -83,14 +83,14 @@ def hold(replica: Replica, requests: Requests, limits: Limits, request: int) -> 
         node = limits.segments.node[place]
         if cache.users[node] == 0:
             _take_out(replica, node)
-            count[BLOCKS_IN_USE] += cache.size[node]
+            count.blocks_in_use[0] += cache.size[node]
         cache.users[node] += 1
         blocks += cache.size[node]
     requests.segments[request], requests.blocks[request] = end - first, blocks
 
 
 @kernel
-def publish(replica: Replica, requests: Requests, limits: Limits, request: int, computed: int) -> None:
+def publish(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int, computed: int) -> None:
     """Segments that a step computes to their end may be used by others; of two that compute one, the first's is kept.
 
     vLLM keeps both until the requests end; the second's blocks are given back at once here.
@@ -104,7 +104,7 @@ def publish(replica: Replica, requests: Requests, limits: Limits, request: int, 
         node = segments.node[place]
         size = blocks_of[segments.end[place]] - (blocks_of[segments.end[place - 1]] if place > first else 0)
         if cache.users[node] > 0:
-            replica.number[BLOCKS_IN_USE] -= size
+            replica.counters.blocks_in_use[0] -= size
         elif cache.size[node] > 0:
             _take_out(replica, node)
         cache.users[node] += 1
@@ -114,34 +114,34 @@ def publish(replica: Replica, requests: Requests, limits: Limits, request: int, 
 
 
 @kernel
-def release(replica: Replica, requests: Requests, limits: Limits, request: int) -> None:
-    """A request leaves its blocks: what nobody else uses stays until its room is needed."""
+def release(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int) -> None:
+    """A request gives its blocks back: those without another user stay until their room is needed."""
     segments = limits.segments
     cache, first = replica.cache, segments.starts[request]
     private = requests.blocks[request]
     for place in range(first, first + requests.segments[request]):
         private -= cache.size[segments.node[place]]
-    replica.number[BLOCKS_IN_USE] -= private
+    replica.counters.blocks_in_use[0] -= private
     _put_in(replica, segments.num_nodes + request, private)
     for place in range(first + requests.segments[request] - 1, first - 1, -1):
         node = segments.node[place]
         cache.users[node] -= 1
         if cache.users[node] == 0:
-            replica.number[BLOCKS_IN_USE] -= cache.size[node]
+            replica.counters.blocks_in_use[0] -= cache.size[node]
             _put_in(replica, node, cache.size[node])
 
 
 @kernel
-def make_room(replica: Replica, limits: Limits) -> None:
+def make_room(replica: Replica, limits: SchedulerLimits) -> None:
     """Overwrite what was unused for longest, until all blocks are as many as there are."""
     segments = limits.segments
-    count, cache = replica.number, replica.cache
-    while count[BLOCKS_IN_USE] + count[BLOCKS_UNUSED] > limits.num_blocks:
+    count, cache = replica.counters, replica.cache
+    while count.blocks_in_use[0] + count.blocks_unused[0] > limits.num_blocks:
         node = cache.ends[OLDEST]
-        over = count[BLOCKS_IN_USE] + count[BLOCKS_UNUSED] - limits.num_blocks
+        over = count.blocks_in_use[0] + count.blocks_unused[0] - limits.num_blocks
         if node >= segments.num_nodes and cache.size[node] > over:  # a request's own text goes block by block
             cache.size[node] -= over
-            count[BLOCKS_UNUSED] -= over
+            count.blocks_unused[0] -= over
         else:
             _take_out(replica, node)
             cache.size[node] = 0
@@ -154,7 +154,7 @@ def _put_in(replica: Replica, node: int, blocks: int) -> None:
         return
     cache = replica.cache
     cache.size[node] = blocks
-    replica.number[BLOCKS_UNUSED] += blocks
+    replica.counters.blocks_unused[0] += blocks
     cache.older[node], cache.newer[node] = cache.ends[NEWEST], -1
     if cache.ends[NEWEST] >= 0:
         cache.newer[cache.ends[NEWEST]] = node
@@ -176,4 +176,4 @@ def _take_out(replica: Replica, node: int) -> None:
         cache.older[newer] = older
     else:
         cache.ends[NEWEST] = older
-    replica.number[BLOCKS_UNUSED] -= cache.size[node]
+    replica.counters.blocks_unused[0] -= cache.size[node]

@@ -6,37 +6,22 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from specsim.engine.state import (
-    BLOCKS_IN_USE,
-    DECODES,
-    NOW,
-    ROUNDS,
-    RUNNING,
-    STEP_END,
-    STEPS,
-    WAITING,
-    Floats,
-    Ints,
-    Replica,
-)
-from specsim.forward import CONTEXT_TOKENS, PROMPT_TOKENS, TOKENS
+from specsim.arrays import Floats, Int32s, Ints
+from specsim.engine.state import Replica
 from specsim.kernels import kernel
 from specsim.records import PARTS, USES
-
-Int32s = NDArray[np.int32]
 
 NUM_STEP_COUNTS, NUM_ROUND_COLUMNS = 8, 7
 KV_BLOCKS, NUM_EMITTED = 5, 7  # of the counts of a step
 SHORTEST_GAP, GAP_RATIO, NUM_GAPS = 1e-7, 1.005, 6144
-"""Gaps between chunks are counted in classes [s]: from the shortest on, each so many times the one before; the last
+"""Gaps between chunks are counted in classes [s]: from the shortest on, each GAP_RATIO times the one before; the last
 class begins beyond 10^6 s."""
 ROUND_STEP, ROUND_REQUEST, ROUND_DRAFT, ROUND_NODES, ROUND_ACCEPTED, ROUND_EMITTED, ROUND_FROM_PROMPT = range(7)
 
 
 class Log(NamedTuple):
-    """Rows not yet taken away, as many as ``Replica.number`` says in STEPS and ROUNDS.
+    """Rows not yet taken away, as many as the replica's counters ``steps`` and ``rounds`` say.
 
     Attributes:
         spans: start and end of steps [s].
@@ -64,7 +49,7 @@ class Log(NamedTuple):
 
 
 def new_log(num_steps: int, num_rounds: int, longest: int, num_requests: int, *, keep_rounds: bool) -> Log:
-    """Room for so many steps and rounds, of drafts for so many positions, and for what is counted of requests."""
+    """An empty log for these numbers of steps, rounds and requests, with drafts of up to ``longest`` positions."""
     return Log(
         spans=np.zeros((num_steps, 2)),
         parts=np.zeros((num_steps, len(PARTS))),
@@ -82,24 +67,24 @@ def new_log(num_steps: int, num_rounds: int, longest: int, num_requests: int, *,
 @kernel
 def has_room(log: Log, replica: Replica) -> bool:
     """Whether another step fits, with a round for every request in service."""
-    steps, rounds = replica.number[STEPS], replica.number[ROUNDS]
-    return steps < len(log.spans) and (not log.keep_rounds or rounds + len(replica.seats) <= len(log.rounds))
+    steps, rounds = replica.counters.steps[0], replica.counters.rounds[0]
+    return steps < len(log.spans) and (not log.keep_rounds or rounds + len(replica.batch.running) <= len(log.rounds))
 
 
 @kernel
 def write_step(log: Log, replica: Replica) -> None:
     """The step that begins now."""
-    count, row = replica.number, replica.number[STEPS]
-    log.spans[row, 0], log.spans[row, 1] = replica.time[NOW], replica.time[STEP_END]
+    count, row = replica.counters, replica.counters.steps[0]
+    log.spans[row, 0], log.spans[row, 1] = replica.clock.now[0], replica.clock.step_end[0]
     for part in range(len(replica.parts)):
         log.parts[row, part] = replica.parts[part]
     for use in range(len(replica.used)):
         log.used[row, use] = replica.used[use]
-    counts, target = log.counts[row], replica.passes[0]
-    counts[0], counts[1] = count[DECODES], target[PROMPT_TOKENS]
-    counts[2] = target[TOKENS] - target[PROMPT_TOKENS] - count[DECODES]
-    counts[3], counts[4], counts[5] = count[RUNNING], count[WAITING], count[BLOCKS_IN_USE]
-    counts[6] = target[CONTEXT_TOKENS]
+    counts, passes = log.counts[row], replica.passes
+    counts[0], counts[1] = count.decodes[0], passes.prompt_tokens[0]
+    counts[2] = passes.tokens[0] - passes.prompt_tokens[0] - count.decodes[0]
+    counts[3], counts[4], counts[5] = count.running[0], count.waiting[0], count.blocks_in_use[0]
+    counts[6] = passes.context_tokens[0]
 
 
 @kernel

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from specsim.engine.log import KV_BLOCKS, NUM_ROUND_COLUMNS, NUM_STEP_COUNTS, Int32s, Log, gap_middles
-from specsim.engine.state import ROUNDS, STEPS, Ints, Replica, Requests
+from specsim.arrays import Int32s, Ints
+from specsim.engine.log import KV_BLOCKS, NUM_ROUND_COLUMNS, NUM_STEP_COUNTS, Log, gap_middles
+from specsim.engine.state import Replica, Requests
 from specsim.records import PARTS, USES, RequestRecords, RoundRecords, RoundTally, RunRecords, StepRecords
 
 
@@ -74,7 +75,7 @@ class Recorder:
 
     def take(self, replica: Replica) -> None:
         """Empty the log of its rows."""
-        steps, rounds = int(replica.number[STEPS]), int(replica.number[ROUNDS])
+        steps, rounds = int(replica.counters.steps[0]), int(replica.counters.rounds[0])
         log = self._log
         self._spans.add(log.spans[:steps])
         self._parts.add(log.parts[:steps])
@@ -87,7 +88,7 @@ class Recorder:
         taken[:, 0] += self._num_steps
         self._rounds.add(taken)
         self._num_steps += steps
-        replica.number[STEPS] = replica.number[ROUNDS] = 0
+        replica.counters.steps[0] = replica.counters.rounds[0] = 0
 
     def records(self, served: RequestRecords, num_nodes: Ints) -> RunRecords:
         """Everything recorded; nothing can be taken afterwards.

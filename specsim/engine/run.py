@@ -6,75 +6,56 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from specsim.costs.step import StepTime
+from specsim.arrays import Floats, Int32s
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.passes import most_passes
 from specsim.drafting.shape import chain
 from specsim.drafting.text_models import TextModels
 from specsim.drafting.tree_acceptance import TreeAcceptance
-from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY
+from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY, advance
 from specsim.engine.compiled import advance_function, settled
-from specsim.engine.config import Setup, cost_form, serving_of
+from specsim.engine.config import ReplicaConfig, cost_form, kernel_params
 from specsim.engine.kv_cache import new_cache
 from specsim.engine.log import new_log
 from specsim.engine.record import Recorder, request_records
-from specsim.engine.state import (
-    BLOCKS_IN_USE,
-    CHOSEN,
-    FINISHED,
-    IN_FLIGHT,
-    LOOKUPS,
-    NOW,
-    PASSES,
-    PHASE,
-    PRICED,
-    RECEIVED,
-    RUNNING,
-    SENT,
-    STEP_END,
-    VERIFIED,
-    WAITING,
-    WAITING_TOKENS,
-    Floats,
-    Requests,
-    new_replica,
-    new_requests,
-)
+from specsim.engine.state import CHOSEN, IN_FLIGHT, PRICED, VERIFIED, Requests, new_replica, new_requests, plain_views
 from specsim.engine.verify_texts import new_texts, verify_texts
 from specsim.engine.verify_trees import verify_trees
-from specsim.engine.wait_queue import foremost
+from specsim.engine.wait_queue import next_waiting
 from specsim.forward import Pass
 from specsim.inputs.models.policy import StaticPolicy
 from specsim.policies.form import first_memory
 from specsim.policies.observation import Observation
-from specsim.records import RequestRecords, RunRecords
+from specsim.records import RequestRecords, RunRecords, StepTime
+from specsim.verification.arrays import Rule
 from specsim.workload.lengths import Lengths
 
 POSITIONS_AHEAD = 256
-"""Output positions whose luck is drawn at a time: the most that keeps a batch's in the cache."""
+"""Output positions whose uniforms are drawn at once: the most for which those of a batch stay in the CPU's cache."""
 LOG_STEPS, LOG_ROUNDS = 4096, 2**18
 
 
-def serve_closed_loop(setup: Setup, lengths: Lengths, concurrency: int, think: Floats | None = None) -> RunRecords:
+def serve_closed_loop(
+    config: ReplicaConfig, lengths: Lengths, concurrency: int, think: Floats | None = None
+) -> RunRecords:
     """Serve the requests with ``concurrency`` of them in flight until all are sent.
 
     Args:
-        setup: how.
+        config: of the replica.
         lengths: of the requests.
         concurrency: how many clients there are.
         think: how long a client waits before it sends each request [N], the first ones excepted; not at all by default.
     """
     number = len(lengths.prompt)
-    server = Server(setup, lengths, np.zeros(number) if think is None else think)
+    server = Server(config, lengths, np.zeros(number) if think is None else think)
     server.send(np.zeros(min(concurrency, number)))
     return server.finish()
 
 
-def serve_open_loop(setup: Setup, lengths: Lengths, arrivals: Floats) -> RunRecords:
+def serve_open_loop(config: ReplicaConfig, lengths: Lengths, arrivals: Floats) -> RunRecords:
     """Serve the requests, the i-th sent at ``arrivals[i]`` [s], ascending, whatever became of the others."""
-    server = Server(setup, lengths, np.zeros(0))
+    server = Server(config, lengths, np.zeros(0))
     server.send(arrivals)
     return server.finish()
 
@@ -83,7 +64,7 @@ def warm_up() -> None:
     """Compile what advances replicas, or load it: before many processes are started that would each compile it."""
     shape = chain(0)
     source = PositionAcceptance([], 2, np.random.default_rng(0))
-    setup = Setup(
+    config = ReplicaConfig(
         max_num_seqs=1,
         max_num_batched_tokens=1,
         kv_tokens=32,
@@ -93,12 +74,12 @@ def warm_up() -> None:
         policy=StaticPolicy(num_draft_tokens=0),
         shape=shape,
         source=source,
-        rule="token",
+        rule=Rule.TOKEN,
         seed=0,
         replication=0,
     )
     one = np.ones(1, np.int64)
-    serve_closed_loop(setup, Lengths(one, one), 1)
+    serve_closed_loop(config, Lengths(one, one), 1)
 
 
 class _Second:
@@ -108,59 +89,63 @@ class _Second:
         return StepTime(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def requests_of(setup: Setup, lengths: Lengths) -> Requests:
+def requests_of(config: ReplicaConfig, lengths: Lengths) -> Requests:
     """The requests of a run, not sent yet."""
     zeros = np.zeros(len(lengths.prompt), np.int64)
     priority = zeros if lengths.priority is None else lengths.priority
-    many = bool(setup.domains) or isinstance(setup.source, TextModels)
+    many = bool(config.domains) or isinstance(config.source, TextModels)
     domain = lengths.domain if many and lengths.domain is not None else zeros
     return new_requests(lengths.prompt, lengths.output, priority, domain)
 
 
 class Server:
-    """A replica with what it needs from outside of compiled code.
+    """A replica, with what runs outside of compiled code.
 
     Args:
-        setup: how it serves.
+        config: of the replica.
         lengths: of the requests.
-        think: as in ``Serving``.
+        think: as in ``KernelParams``.
         requests: those of the run where several replicas serve them; each is at one of them at a time.
     """
 
-    def __init__(self, setup: Setup, lengths: Lengths, think: Floats, requests: Requests | None = None) -> None:
-        number, shape = len(lengths.prompt), setup.shape
-        num_slots = min(setup.max_num_seqs, number)
-        self.requests = requests_of(setup, lengths) if requests is None else requests
-        rows = min(setup.max_num_batched_tokens, 8192)
-        self._setup, self._serving = setup, serving_of(setup, lengths, think, rows)
+    def __init__(
+        self, config: ReplicaConfig, lengths: Lengths, think: Floats, requests: Requests | None = None
+    ) -> None:
+        number, shape = len(lengths.prompt), config.shape
+        num_slots = min(config.max_num_seqs, number)
+        self.requests = requests_of(config, lengths) if requests is None else requests
+        rows = min(config.max_num_batched_tokens, 8192)
+        self._config, self._params = config, kernel_params(config, lengths, think, rows)
         self._number_recordings(lengths)
         positions = min(int(lengths.output.max()), POSITIONS_AHEAD) + shape.num_levels
-        by_round = shape.num_levels if setup.rule == "block" else 0
+        by_round = shape.num_levels if config.rule == Rule.BLOCK else 0
         self.replica = new_replica(
             number,
             num_slots,
             num_priorities=1 + int(self.requests.priority.max()),
-            num_passes=1 + most_passes(self._serving.drafter, shape.num_levels),
+            num_passes=1 + most_passes(self._params.drafter, shape.num_levels),
             num_positions=positions,
             columns=(max(shape.width, 1), by_round),
             longest=shape.num_levels,
-            memory=np.zeros(1) if callable(setup.policy) else first_memory(setup.policy),
-            cache=new_cache(self._serving.limits.segments.num_nodes + number if setup.prefix_caching else 0),
-            traits=bool(self._serving.rows.variation.varies.any()),
+            memory=np.zeros(1) if callable(config.policy) else first_memory(config.policy),
+            cache=new_cache(self._params.limits.segments.num_nodes + number if config.prefix_caching else 0),
+            traits=bool(self._params.rows.variation.varies.any()),
         )
         rounds = max(LOG_ROUNDS, num_slots)
-        self._log = new_log(LOG_STEPS, rounds, shape.num_levels, number, keep_rounds=setup.keep_rounds)
+        self._log = new_log(LOG_STEPS, rounds, shape.num_levels, number, keep_rounds=config.keep_rounds)
         self._recorder = Recorder(
-            self._log, setup.block_size, counts_use=not self._serving.prices_outside, folder=setup.spill
+            self._log, config.block_size, counts_use=not self._params.prices_outside, folder=config.spill
         )
         self._policy_state = None
         self._texts = new_texts(number)
-        changes = self.replica, self.requests, self._serving, self._log
-        self._advance = settled(advance_function(), *changes, math.inf, True)
+        changes = self.replica, self.requests, self._params, self._log
+        function = advance_function()
+        self._state = plain_views(*changes[:2]) if function is advance else changes[:2]
+        self._advance = settled(function, *changes, math.inf, True)
 
     def _number_recordings(self, lengths: Lengths) -> None:
         """From the place in a domain's own recording to that among those of all domains."""
-        number = self._serving.rows.variation.num_recorded
+        number = self._params.rows.variation.num_recorded
         if not number.any() or lengths.recording is None:
             self.requests.recording[:] = -1
             return
@@ -170,52 +155,52 @@ class Server:
 
     def send(self, arrivals: Floats) -> None:
         """Add requests to those that are known to come, at these times [s], ascending."""
-        sent = self.replica.number[SENT]
+        sent = self.replica.counters.sent[0]
         self.replica.sent.at[sent : sent + len(arrivals)] = arrivals
-        self.replica.number[SENT] += len(arrivals)
+        self.replica.counters.sent[0] += len(arrivals)
 
     def accept(self, request: int, at: float) -> None:
         """Let one of the requests come at a moment [s], not before those that are known to come."""
-        place = self.replica.number[SENT]
+        place = self.replica.counters.sent[0]
         self.replica.sent[place] = at, request
-        self.replica.number[SENT] += 1
+        self.replica.counters.sent[0] += 1
 
     @property
     def next_moment(self) -> float:
-        """When something happens next: a step ends, or one begins [s]; infinite where nobody is known to come."""
-        count, time = self.replica.number, self.replica.time
-        if count[PHASE] == IN_FLIGHT:
-            return float(time[STEP_END])
-        if count[RUNNING] + count[WAITING] > 0:
-            return float(time[NOW])
-        if count[RECEIVED] == count[SENT]:
+        """When something happens next: a step ends, or one begins [s]; infinite if no request is known to arrive."""
+        count, clock = self.replica.counters, self.replica.clock
+        if count.phase[0] == IN_FLIGHT:
+            return float(clock.step_end[0])
+        if count.running[0] + count.waiting[0] > 0:
+            return float(clock.now[0])
+        if count.received[0] == count.sent[0]:
             return math.inf
-        return max(float(self.replica.sent.at[count[RECEIVED]]), float(time[NOW]))
+        return max(float(self.replica.sent.at[count.received[0]]), float(clock.now[0]))
 
     @property
     def in_flight(self) -> bool:
         """Whether a step runs."""
-        return bool(self.replica.number[PHASE] == IN_FLIGHT)
+        return bool(self.replica.counters.phase[0] == IN_FLIGHT)
 
     @property
     def finished(self) -> list[int]:
         """Requests that the last step finished."""
-        finished: list[int] = self.replica.seats.finished[: self.replica.number[FINISHED]].tolist()
+        finished: list[int] = self.replica.batch.finished[: self.replica.counters.finished[0]].tolist()
         return finished
 
     @property
     def num_requests(self) -> int:
         """Requests in service, waiting or known to come."""
-        count = self.replica.number
-        return int(count[RUNNING] + count[WAITING] + count[SENT] - count[RECEIVED])
+        count = self.replica.counters
+        return int(count.running[0] + count.waiting[0] + count.sent[0] - count.received[0])
 
     @property
     def kv_share(self) -> float:
         """KV tokens held, and those of requests that wait or are known to come, over the size of the pool."""
-        count, requests = self.replica.number, self.requests
-        coming = self.replica.sent.request[count[RECEIVED] : count[SENT]]
-        needed = count[WAITING_TOKENS] + (requests.prompt_tokens[coming] + requests.emitted[coming]).sum()
-        return float((count[BLOCKS_IN_USE] * self._setup.block_size + needed) / self._setup.kv_tokens)
+        count, requests = self.replica.counters, self.requests
+        coming = self.replica.sent.request[count.received[0] : count.sent[0]]
+        needed = count.waiting_tokens[0] + (requests.prompt_tokens[coming] + requests.emitted[coming]).sum()
+        return float((count.blocks_in_use[0] * self._config.block_size + needed) / self._config.kv_tokens)
 
     def finish(self) -> RunRecords:
         """Run until nothing is left to do."""
@@ -228,14 +213,14 @@ class Server:
             pass
 
     @property
-    def accepted(self) -> NDArray[np.int32]:
+    def accepted(self) -> Int32s:
         """Verifies of drafts here, by request and tokens accepted [N, longest draft + 1]."""
         return self._log.accepted
 
     def records(self, served: RequestRecords) -> RunRecords:
         """What it did, beside what became of the requests."""
         self._recorder.take(self.replica)
-        return self._recorder.records(served, self._setup.shape.num_nodes)
+        return self._recorder.records(served, self._config.shape.num_nodes)
 
     def run(self, horizon: float, *, begins: bool = True) -> int:
         """Run until a moment, or until a log is full; says why it stopped.
@@ -245,7 +230,7 @@ class Server:
             begins: whether a step may begin at that very moment.
         """
         while True:
-            why = self._advance(self.replica, self.requests, self._serving, self._log, horizon, begins)
+            why = self._advance(*self._state, self._params, self._log, horizon, begins)
             if why == CHOOSE:
                 self._choose()
             elif why == PRICE:
@@ -258,36 +243,36 @@ class Server:
                 self._recorder.take(self.replica)
             elif why == STUCK:
                 raise RuntimeError(
-                    f"request {foremost(self.replica)} can never be admitted; the caller has to check that it fits"
+                    f"request {next_waiting(self.replica)} can never be admitted; the caller has to check that it fits"
                 )
             else:
                 return why
 
     def _choose(self) -> None:
-        replica, requests, policy = self.replica, self.requests, self._setup.policy
-        running = replica.seats.running[: replica.number[RUNNING]]
+        replica, requests, policy = self.replica, self.requests, self._config.policy
+        running = replica.batch.running[: replica.counters.running[0]]
         decoding = running[requests.left[running] == 0]
         context = int((requests.prompt_tokens[decoding] + requests.emitted[decoding]).sum())
-        observation = Observation(len(decoding), int(replica.number[WAITING]), context)
+        observation = Observation(len(decoding), int(replica.counters.waiting[0]), context)
         assert callable(policy)
         wanted, self._policy_state = policy(observation, self._policy_state)
-        replica.seats.wanted[requests.slot[decoding]] = wanted
-        replica.number[PHASE] = CHOSEN
+        replica.batch.wanted[requests.slot[decoding]] = wanted
+        replica.counters.phase[0] = CHOSEN
 
     def _price(self) -> None:
-        target, *drafts = (Pass(*row) for row in self.replica.passes[: self.replica.number[PASSES]].tolist())
-        self.replica.parts[:] = self._setup.cost.price(target, drafts, int(self.replica.number[LOOKUPS]))
-        self.replica.number[PHASE] = PRICED
+        target, *drafts = (Pass(*row) for row in self.replica.passes[: self.replica.counters.passes[0]].tolist())
+        self.replica.parts[:] = self._config.cost.price(target, drafts, int(self.replica.counters.lookups[0]))
+        self.replica.counters.phase[0] = PRICED
 
     def _verify(self) -> None:
-        source = self._setup.source
+        source = self._config.source
         if isinstance(source, TextModels):
-            verify_texts(self.replica, self.requests, source, self._texts, self._serving.key)
+            verify_texts(self.replica, self.requests, source, self._texts, self._params.key)
         else:
             assert isinstance(source, TreeAcceptance)
-            verify_trees(self.replica, self.requests, source, self._setup.shape)
-        self.replica.number[PHASE] = VERIFIED
+            verify_trees(self.replica, self.requests, source, self._config.shape)
+        self.replica.counters.phase[0] = VERIFIED
 
     def _lengthen(self) -> None:
-        costs = cost_form(self._setup.cost, 2 * self._serving.costs.rows)
-        self._serving = self._serving._replace(costs=costs)
+        costs = cost_form(self._config.cost, 2 * self._params.costs.rows)
+        self._params = self._params._replace(costs=costs)

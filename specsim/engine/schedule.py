@@ -1,41 +1,32 @@
-"""What a step computes: decodes and prompt tokens, under the budget of tokens, places and KV blocks.
+"""What a step computes: decodes and prompt tokens, under the limits of tokens, slots and KV blocks.
 
-As vLLM's scheduler does it: there are no phases; requests in service come first, in order, then those in line. A
+As vLLM's scheduler does it: there are no phases; requests in service come first, in order, then those that wait. A
 request that decodes takes 1 + K tokens of the budget, and loses drafts before it is left out. Where the blocks run out,
-the last request in service goes back to the line; its cache moves to the host, or it computes its tokens again later.
+the last request in service is preempted; its cache moves to the host, or it computes its tokens again later.
 """
 
 from __future__ import annotations
 
+from specsim.arrays import Floats, Words
 from specsim.engine.kv_cache import find, publish
-from specsim.engine.scheduler_limits import Limits
+from specsim.engine.scheduler_limits import SchedulerLimits
 from specsim.engine.slots import admit, preempt_last, take_blocks
-from specsim.engine.state import (
-    BLOCKS_IN_USE,
-    CHUNKS,
-    DECODES,
-    LOOKUPS,
-    RUNNING,
-    Floats,
-    Replica,
-    Requests,
-    Words,
-)
-from specsim.engine.wait_queue import foremost
+from specsim.engine.state import Replica, Requests
+from specsim.engine.wait_queue import next_waiting
 from specsim.kernels import kernel
 from specsim.uniforms import LANE_FOUND
 
 
 @kernel
-def schedule(replica: Replica, requests: Requests, limits: Limits, key: Words) -> None:
+def schedule(replica: Replica, requests: Requests, limits: SchedulerLimits, key: Words) -> None:
     """Fill the decodes and chunks of the replica's next step."""
-    count, budget = replica.number, limits.max_num_batched_tokens
-    count[DECODES], count[CHUNKS] = 0, 0
+    count, budget = replica.counters, limits.max_num_batched_tokens
+    count.decodes[0], count.chunks[0] = 0, 0
     if limits.prefill_first:
         budget, lost = _serve_running(replica, requests, limits, budget, True, False)
         if not lost and not limits.decode_only:  # there, who may come in has come in already
             budget = _admit_prompts(replica, requests, limits, key, budget)
-        if count[CHUNKS] == 0:
+        if count.chunks[0] == 0:
             _serve_running(replica, requests, limits, budget, False, True)
         return
     budget, lost = _serve_running(replica, requests, limits, budget, True, True)
@@ -45,20 +36,20 @@ def schedule(replica: Replica, requests: Requests, limits: Limits, key: Words) -
 
 @kernel
 def _serve_running(
-    replica: Replica, requests: Requests, limits: Limits, budget: int, prompts: bool, decodes: bool
+    replica: Replica, requests: Requests, limits: SchedulerLimits, budget: int, prompts: bool, decodes: bool
 ) -> tuple[int, bool]:
-    """Requests in service, in order; returns the budget that is left, and whether somebody lost their place."""
-    count, seats = replica.number, replica.seats
-    running, wanted = seats.running, seats.wanted
+    """Serve requests in service, in order; returns the budget that is left, and whether a request was preempted."""
+    count, batch = replica.counters, replica.batch
+    running, wanted = batch.running, batch.wanted
     all_left, all_blocks, slots = requests.left, requests.blocks, requests.slot
     prompt_tokens, emitted = requests.prompt_tokens, requests.emitted
     blocks_of, num_nodes = limits.blocks_of, limits.num_nodes
-    decoding, lengths, chunks, sizes = seats.decodes, seats.num_draft, seats.chunks, seats.chunk_tokens
+    decoding, lengths, chunks, sizes = batch.decodes, batch.num_draft_tokens, batch.chunks, batch.chunk_tokens
     place, lost = 0, False
-    while place < count[RUNNING] and budget > 0:
+    while place < count.running[0] and budget > 0:
         request = running[place]
         place += 1
-        left, num_draft = all_left[request], 0
+        left, num_draft_tokens = all_left[request], 0
         if not (prompts if left > 0 else decodes):
             continue
         known = prompt_tokens[request] + emitted[request]
@@ -66,13 +57,13 @@ def _serve_running(
             tokens = chunk_tokens(left, budget, limits.chunked_prefill)
             held = known - left + tokens
         else:
-            num_draft = wanted[slots[request]]
-            while num_nodes[num_draft] > budget - 1:  # a draft is cut before its request is left out
-                num_draft -= 1
-            tokens = 1 + num_nodes[num_draft]
+            num_draft_tokens = wanted[slots[request]]
+            while num_nodes[num_draft_tokens] > budget - 1:  # a draft is cut before its request is left out
+                num_draft_tokens -= 1
+            tokens = 1 + num_nodes[num_draft_tokens]
             held = known - 1 + tokens
         more = max(blocks_of[held] - all_blocks[request], 0)
-        while tokens > 0 and count[BLOCKS_IN_USE] + more > limits.num_blocks:
+        while tokens > 0 and count.blocks_in_use[0] + more > limits.num_blocks:
             lost = True
             if preempt_last(replica, requests, limits) == request:
                 tokens = 0
@@ -81,26 +72,26 @@ def _serve_running(
             budget -= tokens
             if left > 0:
                 publish(replica, requests, limits, request, held)
-                chunks[count[CHUNKS]], sizes[count[CHUNKS]] = request, tokens
-                count[CHUNKS] += 1
+                chunks[count.chunks[0]], sizes[count.chunks[0]] = request, tokens
+                count.chunks[0] += 1
             else:
-                decoding[count[DECODES]], lengths[count[DECODES]] = request, num_draft
-                count[DECODES] += 1
+                decoding[count.decodes[0]], lengths[count.decodes[0]] = request, num_draft_tokens
+                count.decodes[0] += 1
     return budget, lost
 
 
 @kernel
 def chunk_tokens(left: int, budget: int, chunked: bool) -> int:
-    """Tokens of its prompt that a request computes in a step that has room for so many; 0 if it has to wait."""
+    """Prompt tokens that a request computes within the step's budget; 0 if it has to wait."""
     return min(left, budget) if chunked or left <= budget else 0
 
 
 @kernel
-def _admit_prompts(replica: Replica, requests: Requests, limits: Limits, key: Words, budget: int) -> int:
-    """Requests in line, until one of them does not fit; returns the budget that is left."""
-    count = replica.number
-    while budget > 0 and count[RUNNING] < limits.max_num_seqs:
-        request = foremost(replica)
+def _admit_prompts(replica: Replica, requests: Requests, limits: SchedulerLimits, key: Words, budget: int) -> int:
+    """Admit waiting requests until one does not fit; returns the budget that is left."""
+    count = replica.counters
+    while budget > 0 and count.running[0] < limits.max_num_seqs:
+        request = next_waiting(replica)
         if request < 0:
             break
         known, found = requests.prompt_tokens[request] + requests.emitted[request], 0
@@ -112,26 +103,26 @@ def _admit_prompts(replica: Replica, requests: Requests, limits: Limits, key: Wo
         if tokens == 0 or not admit(replica, requests, limits, key, request, found, held):
             break
         if left > 0:
-            replica.seats.chunks[count[CHUNKS]], replica.seats.chunk_tokens[count[CHUNKS]] = request, tokens
-            count[CHUNKS] += 1
+            replica.batch.chunks[count.chunks[0]], replica.batch.chunk_tokens[count.chunks[0]] = request, tokens
+            count.chunks[0] += 1
             budget -= tokens
             publish(replica, requests, limits, request, held)
         elif not limits.prefill_first:  # back from the host: it decodes at once, without drafts
-            replica.seats.decodes[count[DECODES]], replica.seats.num_draft[count[DECODES]] = request, 0
-            count[DECODES] += 1
+            replica.batch.decodes[count.decodes[0]], replica.batch.num_draft_tokens[count.decodes[0]] = request, 0
+            count.decodes[0] += 1
             budget -= tokens
     return budget
 
 
 @kernel
-def admit_decodes(replica: Replica, requests: Requests, limits: Limits, key: Words) -> None:
-    """Where prompts are in the cache already, those in line come into service before the step is made up.
+def admit_decodes(replica: Replica, requests: Requests, limits: SchedulerLimits, key: Words) -> None:
+    """Where prompts are in the cache already, admit waiting requests before the step is scheduled.
 
-    Only with room for all the drafts that they can have: whoever is sent away again would lose the prompt's cache.
+    Only with room for their longest drafts: a request that is preempted would lose its prompt's cache.
     """
     most = min(limits.max_num_seqs, limits.max_num_batched_tokens)
-    while replica.number[RUNNING] < most:
-        request = foremost(replica)
+    while replica.counters.running[0] < most:
+        request = next_waiting(replica)
         if request < 0:
             break
         tokens = requests.prompt_tokens[request] + requests.emitted[request] + limits.num_nodes[-1]
@@ -141,17 +132,17 @@ def admit_decodes(replica: Replica, requests: Requests, limits: Limits, key: Wor
 
 @kernel
 def look_up(replica: Replica, requests: Requests, share_at_least: Floats) -> None:
-    """Look drafts up in the text so far, which may find fewer tokens than are wanted, or none."""
-    count = replica.number
-    count[LOOKUPS] = 0
-    running, wanted, first_position = replica.seats.running, replica.seats.wanted, replica.seats.first_position
+    """Look drafts up in the text so far; a look-up may find fewer tokens than wanted, or none."""
+    count = replica.counters
+    count.lookups[0] = 0
+    running, wanted, first_position = replica.batch.running, replica.batch.wanted, replica.batch.first_position
     slots, left, emitted = requests.slot, requests.left, requests.emitted
-    for place in range(count[RUNNING]):
+    for place in range(count.running[0]):
         request = running[place]
         slot = slots[request]
         if left[request] > 0 or wanted[slot] == 0:
             continue
-        count[LOOKUPS] += 1
-        luck = replica.lanes[slot, LANE_FOUND, 0, emitted[request] - first_position[slot]]
-        while wanted[slot] > 0 and not luck < share_at_least[wanted[slot] - 1]:
+        count.lookups[0] += 1
+        uniform = replica.lanes[slot, LANE_FOUND, 0, emitted[request] - first_position[slot]]
+        while wanted[slot] > 0 and not uniform < share_at_least[wanted[slot] - 1]:
             wanted[slot] -= 1

@@ -1,45 +1,35 @@
-"""Who is in service: places in the batch and KV blocks, taken and given back."""
+"""The batch: slots and KV blocks are taken at admission and given back at the end or when preempted."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from specsim.arrays import Words
 from specsim.engine.kv_cache import found_blocks, hold, make_room, release
-from specsim.engine.scheduler_limits import FOR_ALL, FOR_CONTEXT, Limits
-from specsim.engine.state import (
-    BLOCKS_IN_USE,
-    BLOCKS_MOVED,
-    BLOCKS_ON_HOST,
-    BLOCKS_UNUSED,
-    FREE_SLOTS,
-    NOW,
-    RUNNING,
-    Replica,
-    Requests,
-    Words,
-)
+from specsim.engine.scheduler_limits import FOR_ALL, FOR_CONTEXT, SchedulerLimits
+from specsim.engine.state import Replica, Requests
 from specsim.engine.wait_queue import leave, rejoin
 from specsim.kernels import kernel
-from specsim.uniforms import BY_POSITION, BY_REQUEST, BY_ROUND, BY_TRAIT, draw_luck
+from specsim.uniforms import BY_POSITION, BY_REQUEST, BY_ROUND, BY_TRAIT, draw_uniforms
 
 
 @kernel
 def admit(
-    replica: Replica, requests: Requests, limits: Limits, key: Words, request: int, found: int, tokens: int
+    replica: Replica, requests: Requests, limits: SchedulerLimits, key: Words, request: int, found: int, tokens: int
 ) -> bool:
-    """Move the first of a line into service, behind all of its priority or an earlier one, if blocks are free for it.
+    """Admit the first request of a queue, behind all of its priority or a higher one, if enough blocks are free.
 
     Args:
-        replica, requests, limits, key: as for ``scheduler.schedule``.
-        request: who.
+        replica, requests, limits, key: as for ``schedule.schedule``.
+        request: which.
         found: its tokens that are in the cache.
-        tokens: that it is to hold at first.
+        tokens: its KV tokens after this step.
     """
-    count, place, known = replica.number, replica.number[RUNNING], requests.prompt_tokens[request]
+    count, place, known = replica.counters, replica.counters.running[0], requests.prompt_tokens[request]
     if limits.admission == FOR_ALL:
         tokens = known + requests.output_tokens[request] + limits.num_nodes[-1]
     known += requests.emitted[request]
-    free, needed = limits.num_blocks - count[BLOCKS_IN_USE], limits.blocks_of[tokens]
+    free, needed = limits.num_blocks - count.blocks_in_use[0], limits.blocks_of[tokens]
     if limits.admission == FOR_CONTEXT:
         needed = max(limits.blocks_of[known], needed)
     if limits.caches_prefixes:
@@ -48,23 +38,23 @@ def admit(
     if needed > free:
         return False
     leave(replica, requests, request)
-    while place > 0 and requests.priority[replica.seats.running[place - 1]] > requests.priority[request]:
-        replica.seats.running[place] = replica.seats.running[place - 1]
+    while place > 0 and requests.priority[replica.batch.running[place - 1]] > requests.priority[request]:
+        replica.batch.running[place] = replica.batch.running[place - 1]
         place -= 1
-    replica.seats.running[place] = request
-    count[RUNNING] += 1
-    count[FREE_SLOTS] -= 1
-    requests.slot[request] = replica.seats.free_slots[count[FREE_SLOTS]]
-    replica.seats.wanted[requests.slot[request]] = 0
+    replica.batch.running[place] = request
+    count.running[0] += 1
+    count.free_slots[0] -= 1
+    requests.slot[request] = replica.batch.free_slots[count.free_slots[0]]
+    replica.batch.wanted[requests.slot[request]] = 0
     if limits.caches_prefixes:
         hold(replica, requests, limits, request)
     take_blocks(replica, requests, limits, request, max(limits.blocks_of[tokens] - requests.blocks[request], 0))
     if np.isnan(requests.admitted[request]):
-        requests.admitted[request], requests.cached[request] = replica.time[NOW], found
+        requests.admitted[request], requests.cached[request] = replica.clock.now[0], found
     requests.left[request] -= found
     if requests.on_host[request] > 0:  # the drafter's cache comes back as well
-        count[BLOCKS_MOVED] += requests.on_host[request]
-        count[BLOCKS_ON_HOST] -= requests.on_host[request]
+        count.blocks_moved[0] += requests.on_host[request]
+        count.blocks_on_host[0] -= requests.on_host[request]
         requests.on_host[request] = 0
     else:
         requests.catch_up[request] = 1
@@ -73,55 +63,55 @@ def admit(
 
 
 @kernel
-def take_blocks(replica: Replica, requests: Requests, limits: Limits, request: int, blocks: int) -> None:
-    """Give a request so many blocks more, which have to be free, or kept of text that nobody uses."""
+def take_blocks(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int, blocks: int) -> None:
+    """Give a request more blocks, which have to be free or cached without a user."""
     requests.blocks[request] += blocks
-    replica.number[BLOCKS_IN_USE] += blocks
-    if replica.number[BLOCKS_UNUSED] > 0:
+    replica.counters.blocks_in_use[0] += blocks
+    if replica.counters.blocks_unused[0] > 0:
         make_room(replica, limits)
 
 
 @kernel
 def look_ahead(replica: Replica, requests: Requests, key: Words, request: int) -> None:
-    """Draw the luck of a request's next output positions."""
+    """Draw the uniforms of a request's next output positions."""
     slot, position = requests.slot[request], requests.emitted[request]
-    replica.seats.first_position[slot] = position
-    draw_luck(replica.lanes[slot], key, request, position, BY_POSITION)
+    replica.batch.first_position[slot] = position
+    draw_uniforms(replica.lanes[slot], key, request, position, BY_POSITION)
     if replica.by_round.shape[2] > 0:
-        draw_luck(replica.by_round[slot], key, request, position, BY_ROUND)
+        draw_uniforms(replica.by_round[slot], key, request, position, BY_ROUND)
     if replica.traits.shape[2] > 0:
-        draw_luck(replica.traits[slot], key, request, position, BY_TRAIT)
-        draw_luck(replica.scratch.own, key, request, 0, BY_REQUEST)
-        replica.seats.own_luck[slot] = replica.scratch.own[0, 0, 0]
+        draw_uniforms(replica.traits[slot], key, request, position, BY_TRAIT)
+        draw_uniforms(replica.scratch.own, key, request, 0, BY_REQUEST)
+        replica.batch.own_uniform[slot] = replica.scratch.own[0, 0, 0]
 
 
 @kernel
-def vacate(replica: Replica, requests: Requests, limits: Limits, request: int) -> None:
-    """Give back a request's slot and blocks; its place in ``running`` is the caller's to close."""
-    count = replica.number
-    replica.seats.free_slots[count[FREE_SLOTS]] = requests.slot[request]
-    count[FREE_SLOTS] += 1
+def vacate(replica: Replica, requests: Requests, limits: SchedulerLimits, request: int) -> None:
+    """Give back a request's slot and blocks; the caller closes the gap in ``running``."""
+    count = replica.counters
+    replica.batch.free_slots[count.free_slots[0]] = requests.slot[request]
+    count.free_slots[0] += 1
     requests.slot[request] = -1
     if limits.caches_prefixes:
         release(replica, requests, limits, request)
     else:
-        count[BLOCKS_IN_USE] -= requests.blocks[request]
+        count.blocks_in_use[0] -= requests.blocks[request]
     requests.blocks[request] = 0
 
 
 @kernel
-def preempt_last(replica: Replica, requests: Requests, limits: Limits) -> int:
-    """Send the last of those in service back to the front of its line; returns who it was.
+def preempt_last(replica: Replica, requests: Requests, limits: SchedulerLimits) -> int:
+    """Preempt the last request in service: it goes to the front of its queue; returns which it was.
 
     Its cache moves to the host if that has room, and is lost otherwise.
     """
-    count = replica.number
-    count[RUNNING] -= 1
-    request = replica.seats.running[count[RUNNING]]
-    if count[BLOCKS_ON_HOST] + requests.blocks[request] <= limits.host_blocks:
+    count = replica.counters
+    count.running[0] -= 1
+    request = replica.batch.running[count.running[0]]
+    if count.blocks_on_host[0] + requests.blocks[request] <= limits.host_blocks:
         requests.on_host[request] = requests.blocks[request]
-        count[BLOCKS_ON_HOST] += requests.blocks[request]
-        count[BLOCKS_MOVED] += requests.blocks[request]
+        count.blocks_on_host[0] += requests.blocks[request]
+        count.blocks_moved[0] += requests.blocks[request]
     else:
         requests.left[request] = requests.prompt_tokens[request] + requests.emitted[request]
     vacate(replica, requests, limits, request)

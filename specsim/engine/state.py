@@ -6,36 +6,64 @@ places named here.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from specsim.forward import NUM_SUMS
+from specsim.arrays import Floats, Ints, fields_of, new_records
+from specsim.engine.scratch import Scratch, new_scratch
+from specsim.forward import Passes, new_passes
 from specsim.records import PARTS, USES
 from specsim.uniforms import NUM_LANES
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
-
-NOW, STEP_END = 0, 1
-"""Places in ``Replica.time``."""
-
-RUNNING, WAITING, FREE_SLOTS, BLOCKS_IN_USE = 0, 1, 2, 3  # who is where
-SENT, RECEIVED = 4, 5  # arrivals that are known, and those of them that have arrived
-PHASE, DECODES, CHUNKS, PASSES, LOOKUPS, FINISHED = 6, 7, 8, 9, 10, 11  # of the step
-STEPS, ROUNDS = 12, 13  # rows in the log
-BLOCKS_UNUSED = 14  # cached, and of nobody in service
-BLOCKS_ON_HOST, BLOCKS_MOVED = 15, 16  # swapped out; to or from the host in this step
-WAITING_TOKENS = 17  # that those who wait have, prompt and output
-NUM_COUNTS = 18
-"""Places in ``Replica.number``."""
 
 BETWEEN, CHOSEN, SCHEDULED, PRICED, IN_FLIGHT, VERIFIED = range(6)
 """Phases of a step, by what is done: nothing; draft lengths are chosen; it is scheduled; it is priced; it runs until
 STEP_END; it is verified."""
+
+
+class Counters(np.recarray[Any, Any]):
+    """Numbers of a replica that change, one entry each [1].
+
+    Attributes:
+        running, waiting: requests in service and in the wait queue.
+        waiting_tokens: prompt and output tokens of those that wait.
+        free_slots: slots that no request has.
+        sent, received: arrivals that are known, and those of them that have come.
+        blocks_in_use: KV blocks held by requests in service.
+        blocks_unused: KV blocks cached that no request in service holds.
+        blocks_on_host: KV blocks swapped out.
+        blocks_moved: KV blocks moved to or from the host in this step.
+        phase: of the step, see BETWEEN and the following.
+        decodes, chunks, passes, lookups: of the step: requests that verify, prompt chunks, forward passes, look-ups.
+        finished: requests that the last step finished.
+        steps, rounds: rows in the log.
+    """
+
+    running: Ints
+    waiting: Ints
+    waiting_tokens: Ints
+    free_slots: Ints
+    sent: Ints
+    received: Ints
+    blocks_in_use: Ints
+    blocks_unused: Ints
+    blocks_on_host: Ints
+    blocks_moved: Ints
+    phase: Ints
+    decodes: Ints
+    chunks: Ints
+    passes: Ints
+    lookups: Ints
+    finished: Ints
+    steps: Ints
+    rounds: Ints
+
+
+class Clock(np.recarray[Any, Any]):
+    """When a replica is: now, and when its step ends [s], one entry each [1]."""
+
+    now: Floats
+    step_end: Floats
 
 
 class Requests(np.recarray[Any, Any]):
@@ -54,11 +82,11 @@ class Requests(np.recarray[Any, Any]):
         on_host: KV blocks swapped out.
         segments: of its prompt's chain, from the beginning, those whose blocks it holds, or last held.
         cached: tokens found in the cache when it was first admitted.
-        slot: place in tables of what is in service; -1 for none.
+        slot: its index in what is kept of requests in service; -1 for none.
         catch_up: tokens that the drafter has not computed.
-        draft_length: its own, where the policy keeps one.
-        preempted: how often it lost its place.
-        behind: the next request in line; -1 for none.
+        num_draft_tokens: its own draft length, where the policy keeps one.
+        preempted: how often it was preempted.
+        behind: the next request in its queue; -1 for none.
     """
 
     prompt_tokens: Ints
@@ -79,21 +107,21 @@ class Requests(np.recarray[Any, Any]):
     cached: Ints
     slot: Ints
     catch_up: Ints
-    draft_length: Ints
+    num_draft_tokens: Ints
     preempted: Ints
     behind: Ints
 
 
-class Seats(np.recarray[Any, Any]):
-    """Lists of those in service, of which ``Replica.number`` says how long they are, and what belongs to a slot [S].
+class Batch(np.recarray[Any, Any]):
+    """Requests in service: lists, as long as the replica's counters say, and what belongs to a slot [S].
 
     Attributes:
         running: requests in service, by priority and order of admission.
-        free_slots: slots that nobody has.
+        free_slots: slots without a request.
         wanted: for how many positions a slot's request is to draft.
         first_position: output position of the first uniforms that a slot has.
-        own_luck: of a slot's request, the uniform that says what it is like.
-        decodes, num_draft: of the step, requests that verify and for how many positions they draft.
+        own_uniform: of a slot's request, the uniform that sets its level of acceptance.
+        decodes, num_draft_tokens: of the step, requests that verify and for how many positions they draft.
         num_out, last_is_new: what the verifier gave them.
         chunks, chunk_tokens: of the step, requests that compute prompt tokens and how many.
         finished: requests that the last step finished.
@@ -103,9 +131,9 @@ class Seats(np.recarray[Any, Any]):
     free_slots: Ints
     wanted: Ints
     first_position: Ints
-    own_luck: Floats
+    own_uniform: Floats
     decodes: Ints
-    num_draft: Ints
+    num_draft_tokens: Ints
     num_out: Ints
     last_is_new: Ints
     chunks: Ints
@@ -113,27 +141,27 @@ class Seats(np.recarray[Any, Any]):
     finished: Ints
 
 
-class Lines(np.recarray[Any, Any]):
-    """The first and the last who wait, for each priority; -1 for none [P]."""
+class WaitQueue(np.recarray[Any, Any]):
+    """The first and the last request that waits, for each priority; -1 for none [P]."""
 
     first: Ints
     last: Ints
 
 
 class Sent(np.recarray[Any, Any]):
-    """When requests arrive, ascending, and which [N]; those that ``number[SENT]`` counts are known."""
+    """When requests arrive, ascending, and which [N]; those that ``counters.sent`` counts are known."""
 
     at: Floats
     request: Ints
 
 
 class Cache(NamedTuple):
-    """What is kept of text, in nodes: segments that prompts share, then each request's own (see ``engine.cache``).
+    """What is kept of text, in nodes: segments that prompts share, then each request's own (see ``engine.kv_cache``).
 
     Attributes:
-        users: requests in service that hold it [nodes].
+        users: requests in service that hold a node [nodes].
         size: blocks kept of it [nodes].
-        newer, older: its neighbours in the list of what nobody uses, by when it was given back; -1 for none [nodes].
+        newer, older: its neighbours in the list of unused nodes, by when each was given back; -1 for none [nodes].
         ends: the list's oldest and newest; -1 for none [2].
     """
 
@@ -144,82 +172,33 @@ class Cache(NamedTuple):
     ends: Ints
 
 
-class Scratch(NamedTuple):
-    """Room for what a step works out; kernels make no arrays of their own (see ``engine.compiled``).
-
-    Attributes:
-        context, catch_up, num_draft, num_out: of the decodes [S].
-        prompts: sums of the prompt chunks, see ``drafting.passes.fill_passes`` [4].
-        seconds: of steps with drafts of 0, 1, .. K positions [K+1].
-        draft, q_row, accept: as the verifier takes them [S, K].
-        p_row, out: likewise [S, K+1].
-        final, greedy: likewise [S].
-        own: uniforms of a request's own [NUM_LANES, 1, 1].
-    """
-
-    context: Ints
-    catch_up: Ints
-    num_draft: Ints
-    num_out: Ints
-    prompts: Ints
-    seconds: Floats
-    draft: Ints
-    q_row: Ints
-    accept: Floats
-    p_row: Ints
-    out: Ints
-    final: Floats
-    greedy: Bools
-    own: Floats
-
-
-def new_scratch(num_slots: int, longest: int) -> Scratch:
-    """Room for so many requests with drafts for so many positions."""
-    return Scratch(
-        context=np.zeros(num_slots, np.int64),
-        catch_up=np.zeros(num_slots, np.int64),
-        num_draft=np.zeros(num_slots, np.int64),
-        num_out=np.zeros(num_slots, np.int64),
-        prompts=np.zeros(4, np.int64),
-        seconds=np.zeros(longest + 1),
-        draft=np.zeros((num_slots, longest), np.int64),
-        q_row=np.zeros((num_slots, longest), np.int64),
-        accept=np.zeros((num_slots, longest)),
-        p_row=np.zeros((num_slots, longest + 1), np.int64),
-        out=np.zeros((num_slots, longest + 1), np.int64),
-        final=np.zeros(num_slots),
-        greedy=np.zeros(num_slots, np.bool_),
-        own=np.zeros((NUM_LANES, 1, 1)),
-    )
-
-
 class Replica(NamedTuple):
     """A replica between two moments.
 
     Attributes:
-        time: see NOW and STEP_END [s].
-        number: see RUNNING and the following.
-        seats: who is in service.
-        lines: who waits.
-        sent: who comes.
+        clock: when it is.
+        counters: what it counts.
+        batch: requests in service.
+        queue: requests that wait.
+        sent: requests that arrive.
         cache: what is kept of text; without nodes unless prefixes are cached.
-        passes: of the step, the target's pass and then the drafter's, as rows of ``forward.Pass`` [longest draft + 1].
+        passes: of the step, the target's pass and then the drafter's [longest draft + 1].
         parts: of the step, seconds by part.
         used: of the step, bytes, operations and seconds at full peaks, see ``costs.lowered.use_step`` [3].
         memory: what the policy remembers, see ``policies.form``.
         lanes: uniforms of the requests in service [S, NUM_LANES, columns, positions].
-        by_round: likewise, by the start of a round; no columns unless the rule needs them.
-        traits: likewise, what the text at an output position is like; no columns unless acceptance varies.
+        by_round: the same by start of a round; no columns unless the rule needs them.
+        traits: the same for what varies with the text; no columns unless acceptance varies.
         scratch: room for what a step works out.
     """
 
-    time: Floats
-    number: Ints
-    seats: Seats
-    lines: Lines
+    clock: Clock
+    counters: Counters
+    batch: Batch
+    queue: WaitQueue
     sent: Sent
     cache: Cache
-    passes: Ints
+    passes: Passes
     parts: Floats
     used: Floats
     memory: Floats
@@ -230,8 +209,8 @@ class Replica(NamedTuple):
 
 
 def new_requests(prompt_tokens: Ints, output_tokens: Ints, priority: Ints, domain: Ints) -> Requests:
-    """Requests that nobody has sent yet."""
-    requests = _records(Requests, len(prompt_tokens))
+    """Requests that are not sent yet; all arguments [N]."""
+    requests = new_records(Requests, len(prompt_tokens))
     requests.prompt_tokens[:], requests.output_tokens[:] = prompt_tokens, output_tokens
     requests.priority[:], requests.domain[:] = priority, domain
     for name in ("arrival", "admitted", "first_token", "finish", "last_token"):
@@ -253,7 +232,7 @@ def new_replica(
     *,
     traits: bool = False,
 ) -> Replica:
-    """An idle replica at time 0 with room for so many requests.
+    """An idle replica at time 0.
 
     Args:
         num_requests: of the run.
@@ -267,18 +246,18 @@ def new_replica(
         cache: an empty one.
         traits: whether acceptance varies with what the text is like.
     """
-    number, seats = np.zeros(NUM_COUNTS, np.int64), _records(Seats, num_slots)
-    number[FREE_SLOTS], seats.free_slots[:] = num_slots, np.arange(num_slots)[::-1]
-    lines, sent = _records(Lines, num_priorities), _records(Sent, num_requests)
-    lines.first[:], lines.last[:], sent.request[:] = -1, -1, np.arange(num_requests)
+    counters, batch = new_records(Counters, 1), new_records(Batch, num_slots)
+    counters.free_slots[0], batch.free_slots[:] = num_slots, np.arange(num_slots)[::-1]
+    queue, sent = new_records(WaitQueue, num_priorities), new_records(Sent, num_requests)
+    queue.first[:], queue.last[:], sent.request[:] = -1, -1, np.arange(num_requests)
     return Replica(
-        time=np.zeros(2),
-        number=number,
-        seats=seats,
-        lines=lines,
+        clock=new_records(Clock, 1),
+        counters=counters,
+        batch=batch,
+        queue=queue,
         sent=sent,
         cache=cache,
-        passes=np.zeros((num_passes, NUM_SUMS), np.int64),
+        passes=new_passes(num_passes),
         parts=np.zeros(len(PARTS)),
         used=np.zeros(len(USES)),
         memory=memory,
@@ -289,11 +268,7 @@ def new_replica(
     )
 
 
-Records = TypeVar("Records", bound="np.recarray[Any, Any]")
-
-
-def _records(kind: type[Records], number: int) -> Records:
-    """So many entries of zeros, with the fields that a class names."""
-    fields = [(name, np.float64 if form == "Floats" else np.int64) for name, form in kind.__annotations__.items()]
-    entries: Records = np.zeros(number, np.dtype(fields, align=True)).view(np.recarray).view(kind)
-    return entries
+def plain_views(replica: Replica, requests: Requests) -> tuple[Replica, Requests]:
+    """The same state as plain Python reads it fastest, see ``arrays.fields_of``."""
+    fields = {name: fields_of(part) for name, part in replica._asdict().items() if isinstance(part, np.recarray)}
+    return replica._replace(**fields), fields_of(requests)

@@ -1,82 +1,87 @@
-"""What a step computes, in the sums that its cost depends on."""
+"""The passes of a step, in the sums that its cost depends on."""
 
 from __future__ import annotations
 
-from specsim.drafting.passes import DrafterForm, fill_passes
-from specsim.engine.scheduler_limits import Limits
-from specsim.engine.state import CHUNKS, DECODES, PASSES, Ints, Replica, Requests
-from specsim.forward import (
-    CONTEXT_TOKENS,
-    LOGIT_ROWS,
-    PROMPT_QUERY_CONTEXT,
-    PROMPT_TOKENS,
-    QUERY_CONTEXT,
-    SEQUENCES,
-    TOKENS,
-    VERIFY_CONTEXT,
-    attended,
-)
+from specsim.drafting.passes import DrafterForm, PromptChunks, fill_draft_passes
+from specsim.engine.scheduler_limits import SchedulerLimits
+from specsim.engine.state import Replica, Requests
+from specsim.forward import Pass, attended, write_pass
 from specsim.kernels import kernel
 
 
 @kernel
-def fill_work(replica: Replica, requests: Requests, limits: Limits, drafter: DrafterForm) -> None:
+def fill_step_passes(replica: Replica, requests: Requests, limits: SchedulerLimits, drafter: DrafterForm) -> None:
     """Write the passes of the step that was scheduled: the target's, then the drafter's."""
-    count, target = replica.number, replica.passes[0]
-    target[:] = 0
-    scratch, decoding = replica.scratch, count[DECODES]
-    _add_chunks(replica, requests, target, scratch.prompts)
-    _add_decodes(replica, requests, limits, target)
-    context, catch_up, num_draft = scratch.context[:decoding], scratch.catch_up[:decoding], scratch.num_draft[:decoding]
-    drafter_passes = fill_passes(drafter, num_draft, catch_up, context, scratch.prompts, replica.passes[1:])
-    count[PASSES] = 1 + drafter_passes
+    scratch, decodes = replica.scratch, replica.counters.decodes[0]
+    prompts = _prompt_chunks(replica, requests)
+    _write_target_pass(replica, requests, limits, prompts)
+    num_draft_tokens, catch_up, context = (
+        scratch.num_draft_tokens[:decodes],
+        scratch.catch_up[:decodes],
+        scratch.context[:decodes],
+    )
+    drafts = fill_draft_passes(drafter, num_draft_tokens, catch_up, context, prompts, replica.passes)
+    replica.counters.passes[0] = 1 + drafts
 
 
 @kernel
-def _add_decodes(replica: Replica, requests: Requests, limits: Limits, target: Ints) -> None:
-    """Each decode's last token with its draft tokens.
+def _write_target_pass(replica: Replica, requests: Requests, limits: SchedulerLimits, prompts: PromptChunks) -> None:
+    """The prompt chunks, and each decode's last token with its draft tokens.
 
-    Logits are computed for every verified token. A draft token attends to the context, to the drafts it follows and to
-    itself; the entries of all draft tokens are read.
+    Logits are computed for every verified token, and for the last token of each prompt that ends. A draft token attends
+    to the context, to the drafts it follows and to itself; the entries of all draft tokens are read.
     """
-    decodes, lengths = replica.seats.decodes, replica.seats.num_draft
-    prompt_tokens, emitted, num_nodes, total_depth = (
-        requests.prompt_tokens,
-        requests.emitted,
-        limits.num_nodes,
-        limits.total_depth,
-    )
-    scratch, catch_up = replica.scratch, requests.catch_up
-    tokens, reads, pairs, verifying = 0, 0, 0, 0
-    for b in range(replica.number[DECODES]):
-        request, num_draft = decodes[b], lengths[b]
-        nodes, context = num_nodes[num_draft], prompt_tokens[request] + emitted[request]
-        scratch.context[b], scratch.catch_up[b], scratch.num_draft[b] = context, catch_up[request], num_draft
-        tokens += 1 + nodes
+    decodes, lengths, scratch = replica.batch.decodes, replica.batch.num_draft_tokens, replica.scratch
+    prompt_tokens, emitted, catch_up = requests.prompt_tokens, requests.emitted, requests.catch_up
+    num_nodes, total_depth = limits.num_nodes, limits.total_depth
+    num_decodes, verified, reads, pairs, verifying = replica.counters.decodes[0], 0, 0, 0, 0
+    for b in range(num_decodes):
+        request, num_draft_tokens = decodes[b], lengths[b]
+        nodes, context = num_nodes[num_draft_tokens], prompt_tokens[request] + emitted[request]
+        scratch.context[b], scratch.catch_up[b], scratch.num_draft_tokens[b] = (
+            context,
+            catch_up[request],
+            num_draft_tokens,
+        )
+        verified += 1 + nodes
         reads += context + nodes
-        pairs += (1 + nodes) * context + total_depth[num_draft]
+        pairs += (1 + nodes) * context + total_depth[num_draft_tokens]
         if nodes > 0:
             verifying += context + nodes
-    target[TOKENS] += tokens
-    target[LOGIT_ROWS] += tokens
-    target[SEQUENCES] += replica.number[DECODES]
-    target[CONTEXT_TOKENS] += reads
-    target[QUERY_CONTEXT] += pairs
-    target[VERIFY_CONTEXT] += verifying
+    target = Pass(
+        prompts.tokens + verified,
+        verified + _prompts_that_end(replica, requests),
+        prompts.sequences + num_decodes,
+        prompts.context_tokens + reads,
+        prompts.query_context + pairs,
+        0,
+        prompts.query_context,
+        verifying,
+        prompts.tokens,
+        0,
+    )
+    write_pass(replica.passes, 0, target)
 
 
 @kernel
-def _add_chunks(replica: Replica, requests: Requests, target: Ints, sums: Ints) -> None:
-    """The prompt chunks, and their sums; logits are computed for the last token of each prompt that ends."""
-    sums[:] = 0
-    for i in range(replica.number[CHUNKS]):
-        request, tokens = replica.seats.chunks[i], replica.seats.chunk_tokens[i]
-        left = requests.left[request] - tokens
-        end = requests.prompt_tokens[request] + requests.emitted[request] - left
-        sums[0] += tokens
-        sums[1] += 1
-        sums[2] += end
-        sums[3] += attended(tokens, end)
-        target[LOGIT_ROWS] += left == 0
-    target[TOKENS], target[PROMPT_TOKENS], target[SEQUENCES] = sums[0], sums[0], sums[1]
-    target[CONTEXT_TOKENS], target[QUERY_CONTEXT], target[PROMPT_QUERY_CONTEXT] = sums[2], sums[3], sums[3]
+def _prompt_chunks(replica: Replica, requests: Requests) -> PromptChunks:
+    """The sums of the step's prompt chunks."""
+    chunks, sizes, sequences = replica.batch.chunks, replica.batch.chunk_tokens, replica.counters.chunks[0]
+    tokens, reads, pairs = 0, 0, 0
+    for i in range(sequences):
+        request, size = chunks[i], sizes[i]
+        end = requests.prompt_tokens[request] + requests.emitted[request] - (requests.left[request] - size)
+        tokens += size
+        reads += end
+        pairs += attended(size, end)
+    return PromptChunks(tokens, sequences, reads, pairs)
+
+
+@kernel
+def _prompts_that_end(replica: Replica, requests: Requests) -> int:
+    """Prompts whose last token is in the step."""
+    number = 0
+    for i in range(replica.counters.chunks[0]):
+        if requests.left[replica.batch.chunks[i]] == replica.batch.chunk_tokens[i]:
+            number += 1
+    return number

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from specsim import verification
+from specsim.arrays import Floats, Ints, Words
 from specsim.drafting.text_models import TextModels, drawn
-from specsim.engine.state import DECODES, Floats, Ints, Replica, Requests, Words
-from specsim.uniforms import BY_POSITION, BY_REQUEST, LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, luck_at
+from specsim.engine.state import Replica, Requests
+from specsim.uniforms import BY_POSITION, BY_REQUEST, LANE_ACCEPT, LANE_DRAFT, LANE_FINAL, uniforms_at
 
 
 @dataclass
@@ -37,12 +38,12 @@ def new_texts(num_requests: int) -> Texts:
 def verify_texts(replica: Replica, requests: Requests, models: TextModels, texts: Texts, key: Words) -> None:
     """Fill ``num_out`` and ``last_is_new`` of the replica's decodes, and go on with their texts.
 
-    Uniforms go by output position (see `luck.draw_luck`).
+    Uniforms go by output position (see `uniforms.draw_uniforms`).
     """
-    B = int(replica.number[DECODES])
-    decodes, num_draft = replica.seats.decodes[:B], replica.seats.num_draft[:B]
-    slots, longest = requests.slot[decodes], int(num_draft.max(initial=0))
-    places = requests.emitted[decodes] - replica.seats.first_position[slots]
+    B = int(replica.counters.decodes[0])
+    decodes, num_draft_tokens = replica.batch.decodes[:B], replica.batch.num_draft_tokens[:B]
+    slots, longest = requests.slot[decodes], int(num_draft_tokens.max(initial=0))
+    places = requests.emitted[decodes] - replica.batch.first_position[slots]
     _read_on(requests, decodes, models, texts, key)
     by_place = slots[:, None], places[:, None] + np.arange(longest)
     drafting, accept = (replica.lanes[by_place[0], lane, 0, by_place[1]] for lane in (LANE_DRAFT, LANE_ACCEPT))
@@ -51,7 +52,7 @@ def verify_texts(replica: Replica, requests: Requests, models: TextModels, texts
     out, num_out = verification.verify_rows(
         np.broadcast_to(np.arange(longest) - 1, draft.shape),
         draft,
-        num_draft,
+        num_draft_tokens,
         models.q if models.sampled else None,
         q_row,
         models.p,
@@ -64,8 +65,8 @@ def verify_texts(replica: Replica, requests: Requests, models: TextModels, texts
     for i in range(longest + 1):
         more = np.flatnonzero(num_out > i)
         _append(models, texts, decodes[more], out[more, i])
-    replica.seats.num_out[:B] = num_out
-    replica.seats.last_is_new[:B] = (num_draft > 0) & (num_out == num_draft + 1)
+    replica.batch.num_out[:B] = num_out
+    replica.batch.last_is_new[:B] = (num_draft_tokens > 0) & (num_out == num_draft_tokens + 1)
 
 
 def propose(models: TextModels, context: Ints, uniforms: Floats) -> tuple[Ints, Ints, Ints]:
@@ -83,13 +84,13 @@ def propose(models: TextModels, context: Ints, uniforms: Floats) -> tuple[Ints, 
 
 
 def _read_on(requests: Requests, decodes: Ints, models: TextModels, texts: Texts, key: Words) -> None:
-    """Begin texts that are new, at a place of the domain's text that luck chooses; draw tokens that prompts yielded."""
+    """Begin new texts at a random place of the domain's text; draw the tokens that prompts yielded."""
     new = decodes[texts.known[decodes] < 0]
-    domain, own = requests.domain[new], luck_at(key, new, np.zeros_like(new), BY_REQUEST)[0]
+    domain, own = requests.domain[new], uniforms_at(key, new, np.zeros_like(new), BY_REQUEST)[0]
     first, end = models.first_start[domain], models.first_start[domain + 1]
     texts.context[new], texts.known[new] = models.starts[first + (own * (end - first)).astype(np.int64)], 0
     while (behind := decodes[texts.known[decodes] < requests.emitted[decodes]]).size:
-        uniforms = luck_at(key, behind, texts.known[behind], BY_POSITION)[LANE_FINAL]
+        uniforms = uniforms_at(key, behind, texts.known[behind], BY_POSITION)[LANE_FINAL]
         _append(models, texts, behind, drawn(models.p_cdf[texts.context[behind]], uniforms))
 
 

@@ -11,9 +11,10 @@ from typing import Protocol
 import numpy as np
 
 from specsim import verification
+from specsim.arrays import Floats, Ints
 from specsim.drafting.shape import DraftShape
 from specsim.drafting.tree_acceptance import ScoredTrees
-from specsim.engine.state import DECODES, Floats, Ints, Replica, Requests
+from specsim.engine.state import Replica, Requests
 from specsim.uniforms import LANE_ACCEPT, LANE_DRAFT, LANE_FINAL
 
 
@@ -30,17 +31,17 @@ class TreeSource(Protocol):
 def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape: DraftShape) -> None:
     """Fill ``num_out`` and ``last_is_new`` of the replica's decodes.
 
-    Uniforms go by output position and sibling (see `luck.draw_luck`).
+    Uniforms go by output position and sibling (see `uniforms.draw_uniforms`).
 
     Args:
         replica, requests: the state.
         source: where trees and distributions come from.
         shape: the largest tree that is drafted; rounds draft its first levels.
     """
-    B = int(replica.number[DECODES])
-    decodes, num_draft = replica.seats.decodes[:B], replica.seats.num_draft[:B]
-    slots, num_levels = requests.slot[decodes], int(num_draft.max(initial=0))
-    places = requests.emitted[decodes] - replica.seats.first_position[slots]
+    B = int(replica.counters.decodes[0])
+    decodes, num_draft_tokens = replica.batch.decodes[:B], replica.batch.num_draft_tokens[:B]
+    slots, num_levels = requests.slot[decodes], int(num_draft_tokens.max(initial=0))
+    places = requests.emitted[decodes] - replica.batch.first_position[slots]
     by_level = places[:, None] + np.arange(num_levels)
     # [B, D, width] each
     drafting, accept = (replica.lanes[slots[:, None], lane, :, by_level] for lane in (LANE_DRAFT, LANE_ACCEPT))
@@ -51,7 +52,7 @@ def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape
     _, num_out, path = verification.verify_tree(
         np.broadcast_to(shape.parents[nodes], token.shape),
         token,
-        shape.num_nodes[num_draft],
+        shape.num_nodes[num_draft_tokens],
         trees.q_row,
         trees.p_row,
         trees.q,
@@ -61,14 +62,14 @@ def verify_trees(replica: Replica, requests: Requests, source: TreeSource, shape
         final_uniforms=replica.lanes[slots, LANE_FINAL, 0, places],
         validate=False,
     )
-    replica.seats.num_out[:B] = num_out
-    replica.seats.last_is_new[:B] = _last_is_new(shape, path, num_out - 1, num_draft)
+    replica.batch.num_out[:B] = num_out
+    replica.batch.last_is_new[:B] = _last_is_new(shape, path, num_out - 1, num_draft_tokens)
 
 
-def _last_is_new(shape: DraftShape, path: Ints, accepted: Ints, num_draft: Ints) -> np.ndarray:
+def _last_is_new(shape: DraftShape, path: Ints, accepted: Ints, num_draft_tokens: Ints) -> np.ndarray:
     """Whether the last accepted node is on the last level drafted, or has no children anyway [B]."""
     new = np.zeros(len(path), dtype=np.bool_)
     b = np.flatnonzero(accepted > 0)
     last = path[b, accepted[b] - 1]
-    new[b] = (accepted[b] == num_draft[b]) | ~shape.inner[last]
+    new[b] = (accepted[b] == num_draft_tokens[b]) | ~shape.inner[last]
     return new

@@ -7,7 +7,8 @@ from dataclasses import fields
 
 import numpy as np
 
-from specsim.records import Ints, RequestRecords, RoundRecords, RoundTally, RunRecords, StepRecords
+from specsim.arrays import Ints
+from specsim.records import RequestRecords, RoundRecords, RoundTally, RunRecords, StepRecords
 
 
 def merged(served: RequestRecords, runs: Sequence[RunRecords]) -> RunRecords:

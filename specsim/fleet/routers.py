@@ -11,10 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
-from specsim.engine.segments import segments_of
-from specsim.engine.state import Floats
-from specsim.inputs.models.fleet import KVAware, LeastLoaded, PrefixAware, Random, RoundRobin
-from specsim.inputs.models.fleet import Router as StatedRouter
+from specsim.arrays import Floats
+from specsim.engine.scheduler_limits import segments_of
+from specsim.inputs.models import fleet as stated
 from specsim.workload.lengths import Lengths
 from specsim.workload.prefixes import Prefixes
 
@@ -44,31 +43,31 @@ class Router(Protocol):
         """The number of the replica that a request is sent to."""
 
 
-def new_router(stated: StatedRouter, uniforms: Floats, lengths: Lengths, pools: Sequence[int]) -> Router:
+def new_router(kind: stated.Router, uniforms: Floats, lengths: Lengths, pools: Sequence[int]) -> Router:
     """A router that has sent nothing yet.
 
     Args:
-        stated: its rule.
+        kind: as the scenario states it.
         uniforms: decide for each request, where chance does [N].
         lengths: of the requests, and what their prompts begin with.
         pools: sizes of the replicas' KV pools [tokens].
     """
-    match stated:
-        case RoundRobin():
-            return TakingTurns()
-        case Random():
-            return ByChance(uniforms)
-        case LeastLoaded():
-            return ByRequests()
-        case KVAware():
-            return ByCache()
-        case PrefixAware():
+    match kind:
+        case stated.RoundRobin():
+            return RoundRobin()
+        case stated.Random():
+            return Random(uniforms)
+        case stated.LeastLoaded():
+            return LeastLoaded()
+        case stated.KVAware():
+            return KVAware()
+        case stated.PrefixAware():
             if lengths.prefixes is None:
                 raise ValueError("a router by prefixes needs those of the prompts")
-            return ByPrefix(stated, lengths.prefixes, lengths.prompt.tolist(), pools)
+            return PrefixAware(kind, lengths.prefixes, lengths.prompt.tolist(), pools)
 
 
-class TakingTurns:
+class RoundRobin:
     """One replica after the other."""
 
     looks = False
@@ -82,7 +81,7 @@ class TakingTurns:
         return (self._sent - 1) % len(replicas)
 
 
-class ByChance:
+class Random:
     """Any replica, as the request's own uniform says."""
 
     looks = False
@@ -95,7 +94,7 @@ class ByChance:
         return int(self._uniforms[request] * len(replicas))
 
 
-class ByRequests:
+class LeastLoaded:
     """The replica with the fewest requests."""
 
     looks = True
@@ -105,7 +104,7 @@ class ByRequests:
         return _first_least([replica.num_requests for replica in replicas])
 
 
-class ByCache:
+class KVAware:
     """The replica with the smallest share of its KV pool taken."""
 
     looks = True
@@ -115,8 +114,8 @@ class ByCache:
         return _first_least([replica.kv_share for replica in replicas])
 
 
-class ByPrefix:
-    """The replica that was sent most of the prompt before, see ``schema.fleet.PrefixAware``.
+class PrefixAware:
+    """The replica that was sent most of the prompt before, see ``inputs.models.fleet.PrefixAware``.
 
     It remembers of each replica as much text as the replica's KV pool can hold, what was sent last; what the replica
     itself still holds it does not know.
@@ -124,8 +123,10 @@ class ByPrefix:
 
     looks = True
 
-    def __init__(self, stated: PrefixAware, prefixes: Prefixes, prompt_tokens: list[int], pools: Sequence[int]) -> None:
-        self._stated, self._prompt_tokens = stated, prompt_tokens
+    def __init__(
+        self, kind: stated.PrefixAware, prefixes: Prefixes, prompt_tokens: list[int], pools: Sequence[int]
+    ) -> None:
+        self._kind, self._prompt_tokens = kind, prompt_tokens
         self._segments = segments_of(prefixes, block_size=1)
         self._sent = [_Text(pool) for pool in pools]
 
@@ -133,7 +134,7 @@ class ByPrefix:
         """See ``Router``."""
         loads = [replica.num_requests for replica in replicas]
         most, least, parts = max(loads), min(loads), self._parts(request)
-        if most - least > self._stated.balance_abs_threshold and most > self._stated.balance_rel_threshold * least:
+        if most - least > self._kind.balance_abs_threshold and most > self._kind.balance_rel_threshold * least:
             chosen = _first_least(loads)
         else:
             chosen = self._by_prefix(request, parts)
@@ -142,7 +143,7 @@ class ByPrefix:
 
     def _by_prefix(self, request: int, parts: dict[int, int]) -> int:
         known = [text.known(parts) for text in self._sent]
-        if max(known) > self._stated.cache_threshold * self._prompt_tokens[request]:
+        if max(known) > self._kind.cache_threshold * self._prompt_tokens[request]:
             return known.index(max(known))
         return _first_least([text.tokens for text in self._sent])
 

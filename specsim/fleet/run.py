@@ -14,10 +14,10 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from specsim.engine.config import Setup
+from specsim.arrays import Floats, Ints
+from specsim.engine.config import ReplicaConfig
 from specsim.engine.record import request_records
 from specsim.engine.run import Server, requests_of
-from specsim.engine.state import Floats, Ints
 from specsim.fleet.merging import merged
 from specsim.fleet.routers import Router, new_router
 from specsim.inputs.models.fleet import Router as StatedRouter
@@ -42,7 +42,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class FleetSetup:
+class FleetConfig:
     """How a fleet serves.
 
     Attributes:
@@ -53,60 +53,60 @@ class FleetSetup:
         link: between the two.
     """
 
-    entry: tuple[Setup, ...]
+    entry: tuple[ReplicaConfig, ...]
     router: StatedRouter
-    decode: tuple[Setup, ...] = ()
+    decode: tuple[ReplicaConfig, ...] = ()
     decode_router: StatedRouter | None = None
     link: Link | None = None
 
 
-def fleet_closed_loop(setup: FleetSetup, lengths: Lengths, concurrency: int, think: Floats) -> RunRecords:
+def fleet_closed_loop(config: FleetConfig, lengths: Lengths, concurrency: int, think: Floats) -> RunRecords:
     """Serve the requests, as ``run.serve_closed_loop`` does with one replica."""
-    return Fleet(setup, lengths, think).run(np.zeros(min(concurrency, len(lengths.prompt))))
+    return Fleet(config, lengths, think).run(np.zeros(min(concurrency, len(lengths.prompt))))
 
 
-def fleet_open_loop(setup: FleetSetup, lengths: Lengths, arrivals: Floats) -> RunRecords:
+def fleet_open_loop(config: FleetConfig, lengths: Lengths, arrivals: Floats) -> RunRecords:
     """Serve the requests, as ``run.serve_open_loop`` does with one replica."""
-    return Fleet(setup, lengths, None).run(arrivals)
+    return Fleet(config, lengths, None).run(arrivals)
 
 
 class Fleet:
     """Replicas, routers and what is under way between them.
 
     Requests are numbered as they are sent, whatever becomes of them: the same number has the same lengths and the same
-    luck on any replica. Replicas are numbered, those that only decode after those that requests are sent to.
+    uniforms on any replica. Replicas are numbered, those that only decode after those that requests are sent to.
 
     Args:
-        setup: how.
+        config: of the fleet.
         lengths: of the requests.
-        think: of a closed loop, as in ``Serving``; None in an open one.
+        think: of a closed loop, as in ``KernelParams``; None in an open one.
     """
 
-    def __init__(self, setup: FleetSetup, lengths: Lengths, think: Floats | None) -> None:
-        number, first = len(lengths.prompt), setup.entry[0]
-        self._setup, self._think, self._lengths = setup, think, lengths
+    def __init__(self, config: FleetConfig, lengths: Lengths, think: Floats | None) -> None:
+        number, first = len(lengths.prompt), config.entry[0]
+        self._config, self._think, self._lengths = config, think, lengths
         self.requests = requests_of(first, lengths)
         # a cache that was sent is a request's own there
-        decode = (replace(decoding, decode_only=True, prefix_caching=False) for decoding in setup.decode)
-        setups = (*setup.entry, *decode)
-        self.servers = [Server(how, lengths, np.zeros(0), self.requests) for how in setups]
-        self._entry, self._decode = self.servers[: len(setup.entry)], self.servers[len(setup.entry) :]
-        self._router = self._router_of(setup.router, setup.entry)
-        self._decode_router = self._router_of(setup.decode_router, setup.decode) if setup.decode_router else None
+        decode = (replace(decoding, decode_only=True, prefix_caching=False) for decoding in config.decode)
+        configs = (*config.entry, *decode)
+        self.servers = [Server(how, lengths, np.zeros(0), self.requests) for how in configs]
+        self._entry, self._decode = self.servers[: len(config.entry)], self.servers[len(config.entry) :]
+        self._router = self._router_of(config.router, config.entry)
+        self._decode_router = self._router_of(config.decode_router, config.decode) if config.decode_router else None
         self._links_free = [0.0] * len(self.servers)  # when the link of each has carried all that it was given
-        self._hands_on = think is not None or bool(setup.decode)  # what ends on one replica goes on elsewhere
+        self._hands_on = think is not None or bool(config.decode)  # what ends on one replica goes on elsewhere
         self._coming: list[float] = []
         self._num_sent = self._num_arrived = 0
         self._replica, self._sender = np.zeros(number, np.int64), np.zeros(number, np.int64)
         self._before = self.requests.copy()  # of those whose cache was sent, what the replica that sent it left
         self._order = list(range(len(self.servers)))  # in which they are advanced, which makes no difference
-        if setup.decode:
+        if config.decode:
             self.requests.output_tokens[:] = 1  # until the prompt is complete
 
-    def _router_of(self, stated: StatedRouter, setups: Sequence[Setup]) -> Router:
-        purpose = "router" if setups is self._setup.entry else "decode router"
-        uniforms = stream(setups[0].seed, purpose, setups[0].replication).random(len(self._lengths.prompt))
-        return new_router(stated, uniforms, self._lengths, [how.kv_tokens for how in setups])
+    def _router_of(self, stated: StatedRouter, configs: Sequence[ReplicaConfig]) -> Router:
+        purpose = "router" if configs is self._config.entry else "decode router"
+        uniforms = stream(configs[0].seed, purpose, configs[0].replication).random(len(self._lengths.prompt))
+        return new_router(stated, uniforms, self._lengths, [how.kv_tokens for how in configs])
 
     def run(self, arrivals: Floats) -> RunRecords:
         """Serve all requests.
@@ -132,7 +132,7 @@ class Fleet:
         return min(moments, default=math.inf)
 
     def _go_to(self, moment: float, *, begins: bool) -> list[int]:
-        """Advance everybody to a moment, unless nobody looks at them then; returns whose steps have ended."""
+        """Advance all replicas to a moment, unless no router looks then; returns those whose steps have ended."""
         ended: list[int] = []
         if not (self._hands_on or self._router.looks):
             return ended
@@ -165,14 +165,14 @@ class Fleet:
                     self._answer(moment)
 
     def _answer(self, moment: float) -> None:
-        """The client of somebody who has finished sends again, until all requests are sent."""
+        """The client of a finished request sends again, until all requests are sent."""
         if self._think is not None and self._num_sent < len(self._think):
             heappush(self._coming, moment + float(self._think[self._num_sent]))
             self._num_sent += 1
 
     def _transfer(self, request: int, sender: int, moment: float) -> None:
         """The prompt's cache is sent to a replica that decodes; both links are taken until its last byte."""
-        requests, link, router = self.requests, self._setup.link, self._decode_router
+        requests, link, router = self.requests, self._config.link, self._decode_router
         assert link is not None
         assert router is not None
         chosen = router.choose(request, self._decode)

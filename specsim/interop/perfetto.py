@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.records import PARTS, Floats, Ints, RequestRecords, RunRecords, StepRecords
+from specsim.arrays import Floats, Ints
+from specsim.records import PARTS, RequestRecords, RunRecords, StepRecords
 
 MOST_EVENTS = 200_000
 """Events of a trace, names of rows left out: some 35 MB."""

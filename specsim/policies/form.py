@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats, Ints
 from specsim.inputs.models.policy import (
     ConfidencePolicy,
     GoodputPolicy,
@@ -17,9 +17,6 @@ from specsim.inputs.models.policy import (
     StaticPolicy,
 )
 from specsim.inputs.models.schedule import SchedulePolicy
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 TABLE, GOODPUT, PER_REQUEST, CONFIDENCE, ORACLE, OUTSIDE = range(6)
 """What decides: a table; expected goodput; each request's last round; the drafter's confidence; what will be accepted;
@@ -57,7 +54,7 @@ def policy_form(policy: Policy, max_num_seqs: int) -> PolicyForm:
     """The form of a policy.
 
     Args:
-        policy: as stated.
+        policy: of the scenario.
         max_num_seqs: the most requests that can decode at once.
     """
     longest, never = policy.num_draft_tokens, max_num_seqs + 1

@@ -14,15 +14,16 @@ import numpy as np
 from specsim.analysis.closed_form import expected_tokens_of
 from specsim.costs.linear import product_rates
 from specsim.drafting.acceptance import PositionAcceptance
+from specsim.drafting.expected_text_tokens import mean_text_tokens
+from specsim.drafting.expected_varied_tokens import mean_tokens_varied
 from specsim.drafting.lookups import length_shares
 from specsim.drafting.replayed import mean_recorded_tokens
-from specsim.drafting.text_law import mean_text_tokens
-from specsim.drafting.varied_law import mean_tokens_varied
 from specsim.inputs.models.token_sources import NgramModels, ReplayAcceptance
 from specsim.simulation.replica import Simulation
-from specsim.simulation.step_passes import step_works
+from specsim.simulation.step_passes import step_passes
 from specsim.streams import stream
 from specsim.verification import mean_tokens, mean_tree_tokens
+from specsim.verification.arrays import Rule
 
 DRAFT_SAMPLE = 16384  # drafts; tokens per verify are then known to better than 0.5 %
 LENGTH_SAMPLE = 4096  # requests; the mean context of Azure conversations is then known to about 2 %
@@ -56,8 +57,8 @@ def decode_step(simulation: Simulation, batch: int, num_draft_tokens: int, conte
         context: tokens of prompt and output so far per request.
     """
     tokens = tokens_per_round(simulation, num_draft_tokens)
-    works = step_works(simulation, batch, num_draft_tokens, context, accepted=round(tokens - 1))
-    return DecodeStep(float(np.mean([sum(work.price(simulation)) for work in works])), batch * tokens)
+    steps = step_passes(simulation, batch, num_draft_tokens, context, accepted=round(tokens - 1))
+    return DecodeStep(float(np.mean([sum(step.price(simulation)) for step in steps])), batch * tokens)
 
 
 def tokens_per_round(simulation: Simulation, num_draft_tokens: int) -> float:
@@ -68,11 +69,11 @@ def tokens_per_round(simulation: Simulation, num_draft_tokens: int) -> float:
 
 @lru_cache(maxsize=64)  # a curve asks for the same few at every batch
 def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
-    """Mean tokens per verify with so many drafts: the closed form of what is stated; of blocks and trees a mean."""
-    if simulation.sources.rule == "tree" and num_draft_tokens:
+    """Mean tokens per verify at this draft length: in closed form for chains, as a sample mean for blocks and trees."""
+    if simulation.sources.rule == Rule.TREE and num_draft_tokens:
         return _tokens_per_tree(simulation, num_draft_tokens)
     tokens = []
-    sources = simulation.sources.acceptance_sources(num_draft_tokens) if simulation.sources.rule == "block" else ()
+    sources = simulation.sources.acceptance_sources(num_draft_tokens) if simulation.sources.rule == Rule.BLOCK else ()
     for number, domain in enumerate(simulation.sources.domains):
         source = sources[number] if sources and domain.temperature and num_draft_tokens else None
         if isinstance(source, PositionAcceptance):
@@ -143,7 +144,7 @@ def free_verify_batch(simulation: Simulation, num_draft_tokens: int) -> int | No
     rates, operators = simulation.rates, simulation.target.operators
     if operators.experts:
         return None
-    form = simulation.target.split.quantisation.mlp
+    form = simulation.target.parallelism.quantisation.mlp
     achieved = product_rates(form, rates)
     ridge = achieved.flops / achieved.bandwidth * (form.bytes_per_weight / 2)
     shares = length_shares(simulation.sources.share_at_least(num_draft_tokens))

@@ -62,7 +62,7 @@ def check_lengths(
 
 
 def _too_long(room: Room, file: Path, trace: Trace, used: int | None) -> list[Problem]:
-    """The lines of a trace, of the first ``used`` if that is said, whose requests could never be served."""
+    """The lines of a trace, of its first ``used`` where given, whose requests could never be served."""
     prompt, output = trace.lengths.prompt[:used], trace.lengths.output[:used]
     lengths = np.unique(prompt + output)  # what is too long for a shorter request is so for a longer one
     first = bisect_left(lengths, 1, key=lambda length: bool(_why_never(room, int(length))))
@@ -76,7 +76,7 @@ def _too_long(room: Room, file: Path, trace: Trace, used: int | None) -> list[Pr
 
 
 def _why_never(room: Room, longest: int) -> list[str]:
-    """Why a request of so many tokens could never be served, and what to do about it."""
+    """Why a request of this length [tokens] could never be served, and what to do about it."""
     drafts, pool = room.draft_tokens, room.memory.kv_tokens
     needed = room.memory.pool_tokens(longest + drafts, drafts)
     with_drafts = f" with its drafts ({longest} + {drafts})" if drafts else f" ({longest})"

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from specsim.costs.extrapolation import Extrapolation
 from specsim.costs.step import Pricing
-from specsim.engine.config import Setup
+from specsim.engine.config import ReplicaConfig
 from specsim.errors import InfeasibleError, Problem, invalid
-from specsim.fleet.run import FleetSetup, Link, fleet_closed_loop, fleet_open_loop
+from specsim.fleet.run import FleetConfig, Link, fleet_closed_loop, fleet_open_loop
 from specsim.forward import Reach
 from specsim.inputs.models.fleet import Fleet, PrefixAware, ReplicaGroup
 from specsim.inputs.models.policy import Policy
@@ -32,7 +32,7 @@ def simulation_of(inputs: Inputs) -> Simulation:
 
 
 class _Drafts(NamedTuple):
-    """How long a group drafts in an arm: up to so many positions, and by which policy; None for always as many."""
+    """A group's longest draft in an arm, and the policy that shortens it; None for a fixed length."""
 
     num_draft_tokens: int
     policy: Policy | None
@@ -70,36 +70,36 @@ class FleetSimulation(Simulation):
         """
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
-        setups = []
+        configs = []
         for group, simulation in self._groups:
             drafts = _drafts(group, num_draft_tokens, policy)
-            setups.append(
-                simulation.setup(
+            configs.append(
+                simulation.config(
                     drafts.num_draft_tokens, replication, cost=cost, policy=drafts.policy, keep_rounds=keep_rounds
                 )
             )
-        setup = self._setup_of(setups, num_draft_tokens)
+        config = self._config_of(configs, num_draft_tokens)
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            return self.labelled(fleet_closed_loop(setup, lengths, load.concurrency, think), lengths)
+            return self.labelled(fleet_closed_loop(config, lengths, load.concurrency, think), lengths)
         arrivals = self.traffic.arrivals(load, num_requests, replication)
-        return self.labelled(fleet_open_loop(setup, lengths, arrivals), lengths)
+        return self.labelled(fleet_open_loop(config, lengths, arrivals), lengths)
 
-    def _setup_of(self, setups: Sequence[Setup], num_draft_tokens: int) -> FleetSetup:
+    def _config_of(self, configs: Sequence[ReplicaConfig], num_draft_tokens: int) -> FleetConfig:
         """The fleet, from each group's way to serve."""
         fleet, split = self._fleet, self._fleet.disaggregation
         if split is None:
-            return FleetSetup(_each(fleet.groups, setups), fleet.router)
+            return FleetConfig(_each(fleet.groups, configs), fleet.router)
         number = len(split.prefill)
         senders = [
             partial(simulation.prompt_bytes, _drafts(group, num_draft_tokens, None).num_draft_tokens > 0)
             for group, simulation in self._groups[:number]
             for _ in range(group.count)
         ]
-        return FleetSetup(
-            entry=_each(split.prefill, setups[:number]),
+        return FleetConfig(
+            entry=_each(split.prefill, configs[:number]),
             router=fleet.router,
-            decode=_each(split.decode, setups[number:]),
+            decode=_each(split.decode, configs[number:]),
             decode_router=split.decode_router,
             link=Link(split.kv_transfer.bandwidth, split.kv_transfer.latency, tuple(senders)),
         )
@@ -173,5 +173,5 @@ def _drafts(group: ReplicaGroup, num_draft_tokens: int, policy: Policy | None) -
     return _Drafts(group.policy.num_draft_tokens, group.policy if group.policy.num_draft_tokens else None)
 
 
-def _each(groups: Sequence[ReplicaGroup], setups: Sequence[Setup]) -> tuple[Setup, ...]:
-    return tuple(setup for group, setup in zip(groups, setups, strict=True) for _ in range(group.count))
+def _each(groups: Sequence[ReplicaGroup], configs: Sequence[ReplicaConfig]) -> tuple[ReplicaConfig, ...]:
+    return tuple(config for group, config in zip(groups, configs, strict=True) for _ in range(group.count))

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from specsim.costs.extrapolation import Extrapolation, beyond_device, beyond_profile
-from specsim.costs.layers import Split
 from specsim.costs.linear import Linear
 from specsim.costs.memory import MemoryPlan, memory_plan
-from specsim.costs.operator_tables import MeasuredProducts
 from specsim.costs.passes import PassCost
 from specsim.costs.roofline import Rates, device_rates
-from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
 from specsim.costs.step import Pricing, StepCost
-from specsim.engine.config import Setup
+from specsim.engine.config import ReplicaConfig
 from specsim.engine.run import serve_closed_loop, serve_open_loop
-from specsim.errors import invalid
 from specsim.forward import Reach
-from specsim.inputs.checkpoints.quantisation import KV_BYTES, Quantisation
 from specsim.inputs.models.policy import Policy, StaticPolicy
-from specsim.inputs.models.scenario import Deployment
 from specsim.inputs.models.speculation import NgramLookup
 from specsim.inputs.models.workload import ClosedLoop, Load, Replay
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import RunRecords
 from specsim.simulation.feasible import Room, check_lengths
+from specsim.simulation.shapes import deployed_drafter, deployed_target, product_times, whole_shapes
 from specsim.simulation.sources import Sources
 from specsim.workload.lengths import Lengths
 from specsim.workload.stated import Traffic
@@ -58,16 +53,10 @@ class Simulation:
     def __init__(self, inputs: Inputs, traffic: Traffic | None = None) -> None:
         self.inputs = inputs
         deployment = inputs.scenario.deployment
-        self.target: ForwardShape = target_shape(
-            inputs.target,
-            split=_split(deployment, inputs.target_quantisation),
-            exchange=deployment.expert_exchange,
-            stages=deployment.pipeline_parallel,
-        )
-        self.drafter = _drafter_shape(inputs)
+        self.target, self.drafter = deployed_target(inputs), deployed_drafter(inputs)
         self.rates: Rates = device_rates(inputs.engine.on(inputs.device), ideal=deployment.ideal)
-        self.products = _measured_products(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
-        self.hands_on_all = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
+        self.products = product_times(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
+        self.first_pass_over_verified = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
         scenario, where = inputs.scenario, str(inputs.files["scenario"])
         self.sources = Sources(scenario, inputs.acceptance_files)
         self.traffic = traffic or Traffic(
@@ -77,7 +66,7 @@ class Simulation:
         self.step_cost = cache(self._make_step_cost)
         self.memory = cache(self._make_memory_plan)
         self._pool_tokens = cache(self._make_pool_tokens)
-        self._whole_shapes = cache(self._make_whole_shapes)
+        self._whole_shapes = cache(partial(whole_shapes, inputs))
 
     def run(
         self,
@@ -97,7 +86,7 @@ class Simulation:
             load: a closed loop, or when requests arrive; a replay has to be the scenario's own.
             num_draft_tokens: draft tokens per verify, or levels of the tree; 0 runs without a drafter.
             num_requests: how many requests are sent.
-            replication: names the streams of lengths, arrivals and luck; equal numbers are paired.
+            replication: names the streams of lengths, arrivals and uniforms; equal numbers are paired.
             cost: prices steps in place of ``step_cost``.
             policy: decides draft lengths up to ``num_draft_tokens``; by default all are so long.
             keep_rounds: whether every round is recorded, or their tally alone; by default of runs that are not long.
@@ -109,14 +98,14 @@ class Simulation:
         """
         lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
-        setup = self.setup(
+        config = self.config(
             num_draft_tokens, replication, cost=cost, policy=policy, keep_rounds=keep_rounds, spill=spill
         )
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            return self.labelled(serve_closed_loop(setup, lengths, load.concurrency, think), lengths)
+            return self.labelled(serve_closed_loop(config, lengths, load.concurrency, think), lengths)
         arrivals = self.traffic.arrivals(load, num_requests, replication)
-        return self.labelled(serve_open_loop(setup, lengths, arrivals), lengths)
+        return self.labelled(serve_open_loop(config, lengths, arrivals), lengths)
 
     def labelled(self, run: RunRecords, lengths: Lengths) -> RunRecords:
         """The run, its requests with what is known of them beside their lengths; domains as the trace numbers them."""
@@ -125,7 +114,7 @@ class Simulation:
             labels["domain"] = self.traffic.stated_domains[lengths.domain]
         return replace(run, requests=replace(run.requests, **labels))
 
-    def setup(
+    def config(
         self,
         num_draft_tokens: int,
         replication: int,
@@ -134,7 +123,7 @@ class Simulation:
         policy: Policy | None = None,
         keep_rounds: bool = True,
         spill: Path | None = None,
-    ) -> Setup:
+    ) -> ReplicaConfig:
         """How the engine is to serve; arguments as of ``run``."""
         scenario, engine = self.inputs.scenario, self.inputs.engine
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
@@ -145,14 +134,14 @@ class Simulation:
         )
         max_num_seqs, max_num_batched_tokens = self._limits(speculating)
         source, *others = self.sources.of(num_draft_tokens)
-        return Setup(
+        return ReplicaConfig(
             max_num_seqs=max_num_seqs,
             max_num_batched_tokens=max_num_batched_tokens,
             kv_tokens=memory.kv_tokens,
             decode_only=scenario.workload.decode_only,
             cost=cost or self.step_cost(speculating),
             drafter=None if isinstance(drafter, NgramLookup) or not speculating else drafter,
-            hands_on_all=self.hands_on_all,
+            first_pass_over_verified=self.first_pass_over_verified,
             share_at_least=self.sources.share_at_least(num_draft_tokens) if isinstance(drafter, NgramLookup) else None,
             policy=policy or StaticPolicy(num_draft_tokens=num_draft_tokens),
             shape=shape,
@@ -162,7 +151,7 @@ class Simulation:
             seed=scenario.seed,
             replication=replication,
             pool_tokens=self._pool_tokens(speculating, shape.max_nodes),
-            block_size=engine.tokens_per_block,
+            block_size=self.block_size,
             admission=engine.admission or "context",
             prefix_caching=scenario.deployment.prefix_caching,
             host_tokens=int(swap.space // memory.kv_bytes_per_token) if swap else 0,
@@ -175,8 +164,12 @@ class Simulation:
 
     def kv_pools(self, num_draft_tokens: int) -> list[int]:
         """Sizes of the KV pools, of each replica one, in whole blocks [tokens]."""
-        block = self.inputs.engine.tokens_per_block
-        return [self.memory(num_draft_tokens > 0).kv_tokens // block * block]
+        return [self.memory(num_draft_tokens > 0).kv_tokens // self.block_size * self.block_size]
+
+    @property
+    def block_size(self) -> int:
+        """Tokens in a KV block."""
+        return self.inputs.engine.tokens_per_block
 
     @property
     def bandwidths(self) -> list[float]:
@@ -201,16 +194,6 @@ class Simulation:
     def prompt_bytes(self, speculating: bool, tokens: int) -> float:
         """What the cache of a prompt takes, the drafter's beside the target's, each entry once over all devices [B]."""
         return sum(shape.cached_bytes(tokens) for shape in self._whole_shapes(speculating))
-
-    def _make_whole_shapes(self, speculating: bool) -> tuple[ForwardShape, ...]:
-        """Target and drafter as one device would hold them."""
-        inputs, kv_bytes = self.inputs, KV_BYTES[self.inputs.scenario.deployment.kv_format]
-        target = target_shape(inputs.target, split=Split(quantisation=inputs.target_quantisation, kv_bytes=kv_bytes))
-        drafter = inputs.scenario.speculation.drafter
-        if not speculating or isinstance(drafter, NgramLookup) or inputs.drafter is None:
-            return (target,)
-        split = Split(quantisation=inputs.drafter_quantisation, kv_bytes=kv_bytes)
-        return target, drafter_shape(drafter, inputs.drafter, split=split)
 
     def extrapolation(self, reached: Reach) -> Extrapolation | None:
         """What leaves the ranges that the figures used were measured over, in steps that go so far.
@@ -242,9 +225,9 @@ class Simulation:
         lookup = stated if isinstance(stated, NgramLookup) else None
         if speculating and self.drafter and not isinstance(stated, NgramLookup):
             slower = stated.time_factor or 1.0
-            drafter = PassCost(self.drafter, device, ideal=ideal, products=self.products, time_factor=slower)
+            drafter = PassCost(self.drafter, device, rates=self.rates, products=self.products, time_factor=slower)
         verify_factor = 1.0 if ideal else factor
-        target = PassCost(self.target, device, ideal=ideal, products=self.products, verify_factor=verify_factor)
+        target = PassCost(self.target, device, rates=self.rates, products=self.products, verify_factor=verify_factor)
         if ideal:
             return StepCost(target, drafter, None)
         return StepCost(target, drafter, engine, stated.facts.pass_kind, lookup)
@@ -294,7 +277,7 @@ class Simulation:
         return Room(
             memory=self.memory(speculating),
             draft_tokens=self.sources.draft_shape(num_draft_tokens).max_nodes,
-            block_size=engine.tokens_per_block,
+            block_size=self.block_size,
             step_tokens=self._limits(speculating)[1],
             whole_prompts=bool(engine.whole_prompts),
             positions=self.inputs.target.max_position_embeddings,
@@ -312,35 +295,3 @@ class Simulation:
 def is_short(lengths: Lengths) -> bool:
     """Whether every round of a run is kept unless it is said otherwise."""
     return bool(lengths.output.sum() <= LONG_RUN)
-
-
-def _measured_products(inputs: Inputs, rates: Rates) -> MeasuredProducts:
-    """The package's measurements of the device in the target's format."""
-    from specsim.inputs.measured.operator_tables import measured_products  # loads pandas, which other runs do without
-
-    form = inputs.target_quantisation.mlp
-    table = measured_products(inputs.files["device"].stem, form.name)
-    if table is None:
-        remedy = f"no table holds products in {form.name}; write 'roofline'"
-        raise invalid(str(inputs.files["scenario"]), "deployment.costs", "aiconfigurator", remedy)
-    rows, outputs, widths, seconds = (table.rows[name].to_numpy() for name in ("rows", "outputs", "inputs", "seconds"))
-    return MeasuredProducts(form, rows, outputs, widths, seconds, rates)
-
-
-def _drafter_shape(inputs: Inputs) -> ForwardShape | None:
-    deployment, drafter = inputs.scenario.deployment, inputs.scenario.speculation.drafter
-    if isinstance(drafter, NgramLookup) or inputs.drafter is None:
-        return None
-    return drafter_shape(
-        drafter,
-        inputs.drafter,
-        split=_split(deployment, inputs.drafter_quantisation, drafter.tensor_parallel),
-        exchange=deployment.expert_exchange,
-    )
-
-
-def _split(deployment: Deployment, quantisation: Quantisation, tensor_parallel: int | None = None) -> Split:
-    """How a model is laid over devices; a drafter can have fewer of them than the target."""
-    tensor = tensor_parallel or deployment.tensor_parallel
-    expert = deployment.expert_parallel if tensor == deployment.tensor_parallel else 1
-    return Split(tensor, expert, quantisation, KV_BYTES[deployment.kv_format])

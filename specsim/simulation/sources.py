@@ -1,14 +1,13 @@
-"""What proposes drafts and scores them, of a scenario: by domain, as stated, recorded or made by language models."""
+"""The acceptance sources of a scenario, by domain: profiles, recordings and language models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats
 from specsim.drafting.lookups import share_at_least
 from specsim.drafting.ngrams import Ngrams, count_ngrams, tokens_of
 from specsim.drafting.replayed import ReplayedAcceptance
@@ -23,6 +22,7 @@ from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.token_sources import NgramModels, ReplayAcceptance
 from specsim.inputs.read import documents
 from specsim.streams import stream
+from specsim.verification.arrays import Rule
 from specsim.workload.recordings import read_recording
 
 
@@ -30,7 +30,7 @@ class Sources:
     """Acceptance sources of a scenario, the same in every replication.
 
     Args:
-        scenario: as stated.
+        scenario: whose.
         files: recordings and texts, by the path in the scenario of the acceptance that refers to one.
 
     Attributes:
@@ -56,22 +56,23 @@ class Sources:
         }
 
     @property
-    def rule(self) -> Literal["token", "block", "tree", "greedy", "text"]:
+    def rule(self) -> Rule:
         """The verifier that runs: the greedy one where nothing is sampled; text where language models draft."""
         if self.texts:
-            return "text"
+            return Rule.TEXT
         stated = self._scenario.speculation
-        return stated.verifier if any(domain.temperature > 0 for domain in self.domains) else stated.rule
+        name = stated.verifier if any(domain.temperature > 0 for domain in self.domains) else stated.rule
+        return Rule[name.upper()]
 
     def draft_shape(self, num_draft_tokens: int) -> DraftShape:
         """How the draft tokens of a round hang together."""
         return draft_shape(self._scenario.speculation, num_draft_tokens)
 
     def of(self, num_draft_tokens: int) -> tuple[ChainSource | TreeAcceptance | TextModels, *tuple[ChainSource, ...]]:
-        """What proposes drafts for so many positions: of chains one for each domain, of trees and texts one for all."""
-        if self.rule == "tree":
+        """Sources of drafts of this length: for chains one for each domain, for trees and texts one for all."""
+        if self.rule == Rule.TREE:
             return (self.tree_source(num_draft_tokens),)
-        if self.rule == "text":
+        if self.rule == Rule.TEXT:
             return (joined_texts([self.text_models(number) for number in range(len(self.domains))]),)
         first, *others = self.acceptance_sources(num_draft_tokens)
         return (first, *others)
@@ -120,8 +121,8 @@ class Sources:
     def _distributions(self) -> np.random.Generator:
         return stream(self._scenario.seed, "distributions")
 
-    def share_at_least(self, num_draft_tokens: int) -> NDArray[np.float64]:
-        """Share of drafts of at least 1, 2, .. tokens where so many are asked for [num_draft_tokens]."""
+    def share_at_least(self, num_draft_tokens: int) -> Floats:
+        """Share of look-ups that find at least 1, 2, .. of the tokens asked for [num_draft_tokens]."""
         return share_at_least(self._scenario.speculation.drafter, num_draft_tokens)
 
 

@@ -5,12 +5,12 @@ Compiled callers reach the loops of `compiled.rules` in its place, with the same
 
 from __future__ import annotations
 
-from specsim.verification.arrays import Bools, Float64s, Floats, Int64s, RuleName
+from specsim.verification.arrays import Bools, Float64s, Floats, Int64s, Rule
 from specsim.verification.drafts import dense
 from specsim.verification.mixed import verified_by_numpy
 
-TOKEN, BLOCKWISE = 0, 1
-RULES: tuple[RuleName, RuleName] = ("token", "block")
+TOKEN, BLOCKWISE = int(Rule.TOKEN), int(Rule.BLOCK)
+"""The rules that ``compiled.rules`` carries out, as its plain numbers."""
 
 
 def verify_rows_into(
@@ -39,4 +39,4 @@ def verify_rows_into(
         out, num_out: receive the result, [B, K+1] and [B].
     """
     drafts = dense(draft, q if len(q) else None, p, num_draft)._replace(q_row=q_row, p_row=p_row)
-    out[:], num_out[:] = verified_by_numpy(drafts, RULES[rule], greedy if len(greedy) else None, accept, final)
+    out[:], num_out[:] = verified_by_numpy(drafts, Rule(rule), greedy if len(greedy) else None, accept, final)

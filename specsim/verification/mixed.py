@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from specsim.verification.arrays import Bools, Emitted, Float64s, Floats, Ints, Outcome, RuleName
+from specsim.verification.arrays import Bools, Emitted, Float64s, Floats, Ints, Outcome, Rule, RuleName
 from specsim.verification.block_rule import block_rule
 from specsim.verification.core import compiled_core
 from specsim.verification.drafts import Drafts
@@ -20,8 +20,8 @@ from specsim.verification.tables import tables_of
 from specsim.verification.token_rule import token_rule
 from specsim.verification.validation import refuse_misfits
 
-Rule: TypeAlias = Callable[[Drafts, Float64s, Float64s], Outcome]
-RULES: dict[RuleName, Rule] = {"token": token_rule, "block": block_rule}
+Decide: TypeAlias = Callable[[Drafts, Float64s, Float64s], Outcome]
+DECIDE: dict[Rule, Decide] = {Rule.TOKEN: token_rule, Rule.BLOCK: block_rule}
 
 
 def verified(
@@ -39,20 +39,18 @@ def verified(
     if core is not None and (tables := tables_of(drafts)) is not None:
         emitted: Emitted = core.verify(rule, tables, drafts.draft, drafts.num_draft, greedy, accept, final)
         return emitted
-    return verified_by_numpy(drafts, rule, greedy, accept, final)
+    return verified_by_numpy(drafts, Rule[rule.upper()], greedy, accept, final)
 
 
-def verified_by_numpy(
-    drafts: Drafts, rule: RuleName, greedy: Bools | None, accept: Float64s, final: Float64s
-) -> Emitted:
+def verified_by_numpy(drafts: Drafts, rule: Rule, greedy: Bools | None, accept: Float64s, final: Float64s) -> Emitted:
     """What `verified` returns, without compiled code."""
     accept, final = np.maximum(accept, 0.0), np.maximum(final, 0.0)  # below 0, p = 0 would pass
     if greedy is None:
-        return assemble(drafts.draft, *RULES[rule](drafts, accept, final))
-    return assemble(drafts.draft, *mixed(drafts, RULES[rule], greedy, accept, final))
+        return assemble(drafts.draft, *DECIDE[rule](drafts, accept, final))
+    return assemble(drafts.draft, *mixed(drafts, DECIDE[rule], greedy, accept, final))
 
 
-def mixed(drafts: Drafts, rule: Rule, greedy: Bools, accept: Float64s, final: Float64s) -> Outcome:
+def mixed(drafts: Drafts, rule: Decide, greedy: Bools, accept: Float64s, final: Float64s) -> Outcome:
     """The outcome of the greedy rule in greedy rows and of the other rule in the others."""
     accepted, token = np.empty((2, len(greedy)), dtype=np.int64)
     sampled, best = np.flatnonzero(~greedy), np.flatnonzero(greedy)

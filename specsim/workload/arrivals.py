@@ -9,18 +9,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from specsim.arrays import Floats
 from specsim.errors import invalid
-
-Floats = NDArray[np.float64]
 
 
 def poisson_arrivals(num_requests: int, rate: float, rng: np.random.Generator) -> Floats:
     """Arrival times of a Poisson process that starts at 0 [s], shape [num_requests], ascending.
 
     The gaps, the first included, are independent and exponential with mean 1/rate. The same generator at another rate
-    gives the same times but for scale, so that runs at several rates share their luck.
+    gives the same times but for scale, so that runs at several rates share their uniforms.
 
     Args:
         num_requests: how many arrivals.
@@ -34,8 +33,8 @@ def poisson_arrivals(num_requests: int, rate: float, rng: np.random.Generator) -
 def gamma_arrivals(num_requests: int, rate: float, cv: float, rng: np.random.Generator) -> Floats:
     """Arrival times of a renewal process with gamma distributed gaps [s], shape [num_requests], ascending.
 
-    The gaps, the first included, are independent with mean 1/rate; luck is shared among rates as for Poisson arrivals,
-    of which a cv of 1 is one case.
+    The gaps, the first included, are independent with mean 1/rate; rates share uniforms as for Poisson arrivals, of
+    which a cv of 1 is one case.
 
     Args:
         num_requests: how many arrivals.
@@ -59,7 +58,7 @@ def profile_arrivals(num_requests: int, durations: ArrayLike, rates: ArrayLike, 
 
     The i-th arrival is when the requests expected since 0 come to the i-th arrival time of a Poisson process of rate 1
     (Çinlar, "Introduction to Stochastic Processes", 1975, ch. 4.7). So the same generator under other rates or
-    durations gives the same luck on another clock.
+    durations gives the same uniforms on another clock.
 
     Args:
         num_requests: how many arrivals.

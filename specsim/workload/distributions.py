@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from specsim.workload.lengths import Ints, Lengths
+from specsim.arrays import Ints
+from specsim.workload.lengths import Lengths
 
 
 class Spread(NamedTuple):

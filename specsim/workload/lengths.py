@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from specsim.arrays import Ints
 from specsim.errors import InputError, Problem
 from specsim.workload.prefixes import Prefixes
 from specsim.workload.quantiles import JointQuantiles, lengths_at
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from specsim.arrays import Ints
 from specsim.errors import InputError, Problem
 from specsim.workload.columns import Column, Rows, capped, read_objects
-from specsim.workload.lengths import Ints
 from specsim.workload.prefixes import Prefixes
 from specsim.workload.trace import Trace, trace_of
 

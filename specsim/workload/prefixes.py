@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from specsim.arrays import Floats, Ints
 
 SEGMENT_TOKENS = 256
 """Shared text is kept and lost in pieces of this size: a multiple of the KV block sizes in use."""
@@ -44,9 +43,7 @@ class SharedTexts(NamedTuple):
     number: int
 
 
-def shared_prefixes(
-    prompt: Ints, kinds: Sequence[SharedTexts | None], kind: Ints, uniforms: NDArray[np.float64]
-) -> Prefixes | None:
+def shared_prefixes(prompt: Ints, kinds: Sequence[SharedTexts | None], kind: Ints, uniforms: Floats) -> Prefixes | None:
     """Each request's prompt begins with one of the texts of its kind, all equally likely.
 
     Args:

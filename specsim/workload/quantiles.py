@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from specsim.arrays import Floats, Ints
 from specsim.errors import InputError, Problem, invalid
 from specsim.workload.columns import Column, at_least_one, read_columns, whole_number
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LEVELS = (*(percent / 100 for percent in range(0, 100, 5)), 0.975, 0.99, 0.995, 1.0)
 """Closer in the upper tail: there lengths are sparse and a straight line up to the longest would raise the mean."""

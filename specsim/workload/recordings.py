@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Ints
 from specsim.errors import InputError, Problem
 from specsim.workload.columns import Column, numbered_lines, read_objects
 from specsim.workload.lengths import Lengths
 from specsim.workload.trace import Trace
-
-Ints = NDArray[np.int64]
 
 MOST_EMITTED = 65
 """Tokens of a verify of the longest drafts that there are, 64."""

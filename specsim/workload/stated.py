@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from specsim.arrays import Floats, Ints
 from specsim.errors import invalid
 from specsim.inputs.models import lengths as schema
 from specsim.inputs.models.workload import (
@@ -22,17 +23,9 @@ from specsim.inputs.models.workload import (
     Workload,
 )
 from specsim.streams import stream
-from specsim.workload.arrivals import (
-    Floats,
-    constant_arrivals,
-    gamma_arrivals,
-    poisson_arrivals,
-    profile_arrivals,
-    think_times,
-)
+from specsim.workload.arrivals import constant_arrivals, gamma_arrivals, poisson_arrivals, profile_arrivals, think_times
 from specsim.workload.distributions import Spread, spread_lengths, uniform_lengths
 from specsim.workload.lengths import (
-    Ints,
     Lengths,
     chosen_classes,
     fixed_lengths,
@@ -136,7 +129,7 @@ class Traffic:
         return np.array([*range(1 + of_classes), *sorted(self._workload.domains)])
 
     def _with_recordings(self, lengths: Lengths, replication: int) -> Lengths:
-        """Requests with what is replayed for them: what their lengths are from, or what luck gives them."""
+        """Requests with what is replayed for them: what their lengths are from, or what chance gives them."""
         number = lengths.prompt.size
         uniforms = stream(self._seed, "recordings", replication).random(number)
         domain = np.zeros(number, np.int64) if lengths.domain is None else lengths.domain

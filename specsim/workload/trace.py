@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats, Ints
 from specsim.errors import InputError, Problem
 from specsim.workload.columns import Rows, capped
-from specsim.workload.lengths import Ints, Lengths
+from specsim.workload.lengths import Lengths
 from specsim.workload.prefixes import Prefixes
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

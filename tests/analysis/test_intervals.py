@@ -45,8 +45,8 @@ def test_equal_replications_give_a_point():
 
 
 def test_ratios_are_paired_so_shared_luck_cancels():
-    luck = np.array([1.0, 10.0, 100.0])
-    interval = paired_speedup_interval(2 * luck, luck)
+    shared = np.array([1.0, 10.0, 100.0])
+    interval = paired_speedup_interval(2 * shared, shared)
     assert interval.low == interval.estimate == interval.high == pytest.approx(2.0)
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specsim.costs.attention import KVAttention
-from specsim.costs.layers import Split, layer_operators
+from specsim.costs.layers import Parallelism, layer_operators
 from specsim.costs.lowered import within_window
 from specsim.costs.passes import PassCost
 from specsim.costs.shapes import target_shape
@@ -21,7 +21,7 @@ H100 = MEASURED.model_copy(
 
 def operators(name, tensor=1):
     model = read_model(name)
-    return layer_operators(model.layers, model.hidden_size, Split(tensor))
+    return layer_operators(model.layers, model.hidden_size, Parallelism(tensor))
 
 
 def decode(batch, queries, keys):
@@ -84,7 +84,7 @@ def one_by_one(batch, window):
 
 @given(requests, st.integers(1, 500))
 def test_a_window_reads_at_most_what_its_sums_say(batch, window):
-    reads, pairs = within_window(sums(batch), window)
+    reads, pairs = within_window(sums(batch), sums(batch).tokens, window)
     exact_reads, exact_pairs = one_by_one(batch, window)
     assert reads >= exact_reads
     assert pairs >= exact_pairs
@@ -95,7 +95,7 @@ def test_the_sums_are_exact_where_all_contexts_are_on_one_side_of_the_window(bat
     inside = all(keys <= window for _, keys in batch)
     beyond = all(keys >= window + queries - 1 for queries, keys in batch)
     if inside or beyond:
-        assert within_window(sums(batch), window) == one_by_one(batch, window)
+        assert within_window(sums(batch), sums(batch).tokens, window) == one_by_one(batch, window)
 
 
 def test_beyond_their_window_layers_read_and_keep_no_more():

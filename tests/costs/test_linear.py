@@ -5,14 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from specsim.costs.layers import Split, layer_operators
+from specsim.costs.layers import Parallelism, layer_operators
 from specsim.costs.linear import Linear, linear_time
 from specsim.costs.roofline import device_rates
 
 
 def layer_linears(model, tensor_parallel, attention_inputs=None):
-    split = Split(tensor_parallel)
-    return list(layer_operators(model.layers, model.hidden_size, split, attention_inputs=attention_inputs).linears)
+    parallelism = Parallelism(tensor_parallel)
+    return list(
+        layer_operators(model.layers, model.hidden_size, parallelism, attention_inputs=attention_inputs).linears
+    )
 
 
 ROWS = [0, 1, 2, 16, 63, 64, 65, 128, 129, 295, 296, 1024, 8192]

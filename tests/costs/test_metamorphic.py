@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specsim.costs.layers import Split
+from specsim.costs.layers import Parallelism
 from specsim.costs.passes import PassCost
 from specsim.costs.shapes import target_shape
 from specsim.forward import Pass, attended
@@ -29,10 +29,10 @@ MIXTURES = ["qwen3-30b-a3b", "gpt-oss-20b", "deepseek-r1-nvfp4", "qwen3.5-35b-a3
 ROUNDING = 1e-12
 
 
-def cost(name, device=B200, *, ideal=False, **split):
+def cost(name, device=B200, *, ideal=False, **parallelism):
     model = read_model(name)
-    split = {"quantisation": quantisation_of(model) or UNQUANTISED} | split
-    return PassCost(target_shape(model, split=Split(**split)), device, ideal=ideal)
+    parallelism = {"quantisation": quantisation_of(model) or UNQUANTISED} | parallelism
+    return PassCost(target_shape(model, parallelism=Parallelism(**parallelism)), device, ideal=ideal)
 
 
 COSTS = {name: cost(name) for name in MODELS}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from specsim.costs.layers import Split, layer_operators
+from specsim.costs.layers import Parallelism, layer_operators
 from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.inputs.checkpoints.model import quantisation_of
 from specsim.inputs.models.speculation import MTPLayers
@@ -97,14 +97,14 @@ def test_kv_bytes_per_token_are_the_published_ones(name, published):
 )
 def test_a_checkpoint_in_mxfp4_has_its_published_size(name, published_gib):
     model = read_model(name)
-    shape = target_shape(model, split=Split(quantisation=quantisation_of(model)))
+    shape = target_shape(model, parallelism=Parallelism(quantisation=quantisation_of(model)))
     assert shape.resident_bytes / 2**30 == pytest.approx(published_gib, rel=5e-3)
 
 
 @pytest.mark.parametrize("name", catalogue.names("model"))
 def test_operators_hold_the_numbers_of_the_matrices(name):
     model = read_model(name)
-    assert layer_operators(model.layers, model.hidden_size, Split()).weights == model.matrix_parameters
+    assert layer_operators(model.layers, model.hidden_size, Parallelism()).weights == model.matrix_parameters
 
 
 def test_llama_8b_is_counted_exactly():

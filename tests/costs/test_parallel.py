@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from specsim.costs.collectives import all_reduce_seconds, all_to_all_seconds, send_seconds
-from specsim.costs.layers import Split
+from specsim.costs.layers import Parallelism
 from specsim.costs.memory import memory_plan
 from specsim.costs.passes import PassCost
 from specsim.costs.shapes import drafter_shape, target_shape
@@ -27,22 +27,22 @@ def communication(tokens, **how):
 
 @pytest.mark.parametrize("spread", [1, 2, 4])
 def test_a_device_holds_as_much_however_experts_are_spread(spread):
-    shapes = [target_shape(QWEN, split=Split(4, expert)) for expert in (1, spread)]
+    shapes = [target_shape(QWEN, parallelism=Parallelism(4, expert)) for expert in (1, spread)]
     assert shapes[0].resident_bytes == shapes[1].resident_bytes
     one, other = ([product.weights for product in shape.operators.experts] for shape in shapes)
     assert one == other
 
 
 def test_whole_experts_are_wider_and_fewer():
-    split, spread = (target_shape(QWEN, split=Split(4, expert)).operators.experts[1] for expert in (1, 4))
-    assert (split.inputs, split.devices) == (192, 1)
+    shared, spread = (target_shape(QWEN, parallelism=Parallelism(4, expert)).operators.experts[1] for expert in (1, 4))
+    assert (shared.inputs, shared.devices) == (192, 1)
     assert (spread.inputs, spread.devices) == (768, 4)
 
 
 def test_at_one_token_whole_experts_wait_for_the_busiest_device():
-    """Split experts share 8 evenly; whole ones fall unevenly, on average 2 a device and some 3.3 on the busiest."""
+    """Experts that are split share 8 evenly; whole ones fall unevenly, 2 a device on average, 3.3 on the busiest."""
     even, uneven = (
-        PassCost(target_shape(QWEN, split=Split(4, expert)), H200, ideal=True).price(decode(1)).weights
+        PassCost(target_shape(QWEN, parallelism=Parallelism(4, expert)), H200, ideal=True).price(decode(1)).weights
         for expert in (1, 4)
     )
     assert 1.2 * even < uneven < 1.8 * even
@@ -51,15 +51,15 @@ def test_at_one_token_whole_experts_wait_for_the_busiest_device():
 def test_reductions_by_hand():
     for tokens in (1, 64):
         expected = 2 * 48 * all_reduce_seconds(tokens * STATE, 4, H200)
-        assert communication(tokens, split=Split(4)) == pytest.approx(expected, rel=1e-12)
-        assert communication(tokens, split=Split(4, 4)) == pytest.approx(expected, rel=1e-12)
+        assert communication(tokens, parallelism=Parallelism(4)) == pytest.approx(expected, rel=1e-12)
+        assert communication(tokens, parallelism=Parallelism(4, 4)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_all_to_all_by_hand():
     """One reduction a layer instead of two, and tokens · 8 · hidden there and back, a fourth from each device."""
     for tokens in (1, 64):
         once = all_reduce_seconds(tokens * STATE, 4, H200) + 2 * all_to_all_seconds(tokens * 8 * STATE / 4, 4, H200)
-        found = communication(tokens, split=Split(4, 4), exchange="all_to_all")
+        found = communication(tokens, parallelism=Parallelism(4, 4), exchange="all_to_all")
         assert found == pytest.approx(48 * once, rel=1e-12)
 
 
@@ -117,13 +117,13 @@ def test_deepseek_v3_fits_eight_h200_in_its_own_format_and_not_four():
             "speculation.drafter={kind: mtp}",
         ],
     ).target_quantisation
-    shape = target_shape(model, split=Split(8, 8, fp8))
-    draft = drafter_shape(MTPLayers(kind="mtp"), model.mtp_model, split=Split(8, 8, fp8))
+    shape = target_shape(model, parallelism=Parallelism(8, 8, fp8))
+    draft = drafter_shape(MTPLayers(kind="mtp"), model.mtp_model, parallelism=Parallelism(8, 8, fp8))
     plan = memory_plan(H200, engine, shape, draft, where="")
     # 671 B bytes over 8 devices, BF16 tables, and what each device holds again of the projections to the latent
     assert plan.weights == pytest.approx(671.9e9 / 8, rel=0.02)
     assert plan.kv_tokens > 100_000
-    assert target_shape(model, split=Split(4, 4, fp8)).resident_bytes > 0.9 * H200.memory.capacity
+    assert target_shape(model, parallelism=Parallelism(4, 4, fp8)).resident_bytes > 0.9 * H200.memory.capacity
 
 
 def test_devices_that_hold_the_same_matrix_are_counted():

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specsim.costs.passes import PassCost, PassTime
+from specsim.costs.lowered import PassTime
+from specsim.costs.passes import PassCost
 from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.forward import Pass
 from specsim.inputs.models.speculation import DraftModel, EagleHead

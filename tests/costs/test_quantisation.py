@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from specsim.costs.layers import Split
+from specsim.costs.layers import Parallelism
 from specsim.costs.linear import Linear, linear_time, product_rates
 from specsim.costs.passes import PassCost
 from specsim.costs.roofline import device_rates
@@ -79,8 +79,8 @@ def test_formats_that_leave_activations_alone_keep_the_figures_of_bf16():
 
 @pytest.mark.parametrize("name", ["fp8", "int8"])
 def test_eight_bits_halve_the_matrices_and_leave_the_tables(name, llama_8b):
-    split = Split(quantisation=Quantisation(FORMATS[name]))
-    plain, half = target_shape(llama_8b), target_shape(llama_8b, split=split)
+    parallelism = Parallelism(quantisation=Quantisation(FORMATS[name]))
+    plain, half = target_shape(llama_8b), target_shape(llama_8b, parallelism=parallelism)
     assert half.operators.bytes == pytest.approx(plain.operators.bytes / 2, rel=3e-4)
     tables = 2 * 2 * 128256 * 4096
     assert half.resident_bytes - half.operators.bytes == pytest.approx(tables, rel=1e-3)
@@ -88,21 +88,27 @@ def test_eight_bits_halve_the_matrices_and_leave_the_tables(name, llama_8b):
 
 
 def test_four_bits_stream_less_and_compute_as_bf16(llama_8b):
-    split = Split(quantisation=Quantisation(FORMATS["w4a16"]))
-    plain, four = (PassCost(target_shape(llama_8b, split=s), B200, ideal=False) for s in (Split(), split))
+    parallelism = Parallelism(quantisation=Quantisation(FORMATS["w4a16"]))
+    plain, four = (
+        PassCost(target_shape(llama_8b, parallelism=s), B200, ideal=False) for s in (Parallelism(), parallelism)
+    )
     one, many = Pass(1, 0, 1, 1, 1), Pass(4096, 0, 1, 1, 1)
     assert four.price(one).weights == pytest.approx(plain.price(one).weights * 0.515625 / 2, rel=0.01)
     assert sum(four.price(many)) == pytest.approx(sum(plain.price(many)), rel=0.05)
 
 
 def test_attention_can_be_kept_in_bf16():
-    shape = target_shape(read_model("deepseek-v3"), split=Split(quantisation=Quantisation(FORMATS["nvfp4"], "mlp")))
+    shape = target_shape(
+        read_model("deepseek-v3"), parallelism=Parallelism(quantisation=Quantisation(FORMATS["nvfp4"], "mlp"))
+    )
     assert {linear.format.name for linear in shape.operators.linears[:5]} == {"bf16"}
     assert {product.format.name for product in shape.operators.experts} == {"nvfp4"}
 
 
 def test_routers_stay_bf16():
-    shape = target_shape(read_model("qwen3-30b-a3b"), split=Split(quantisation=Quantisation(FORMATS["fp8"])))
+    shape = target_shape(
+        read_model("qwen3-30b-a3b"), parallelism=Parallelism(quantisation=Quantisation(FORMATS["fp8"]))
+    )
     (router,) = [linear for linear in shape.operators.linears if linear.outputs == 128]
     assert router.format == BF16
 

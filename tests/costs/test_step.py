@@ -4,11 +4,11 @@ import pytest
 
 from specsim.costs.passes import PassCost
 from specsim.costs.shapes import drafter_shape, target_shape
-from specsim.costs.step import StepCost, StepTime
+from specsim.costs.step import StepCost
 from specsim.forward import Pass
 from specsim.inputs.models.speculation import EagleHead
 from specsim.inputs.read.scenario import read_device, read_engine, read_model
-from specsim.records import PARTS
+from specsim.records import PARTS, StepTime
 
 EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")
 VERIFY = Pass(tokens=40, logit_rows=38, sequences=10, context_tokens=5000, query_context=20_000)

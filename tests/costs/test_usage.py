@@ -1,13 +1,13 @@
 """Bytes and operations of a pass, counted by hand; and the two ways in which its seconds are split agree."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specsim.costs.layers import Split
+from specsim.costs.layers import Parallelism
 from specsim.costs.lowered import use_pass
 from specsim.costs.passes import PassCost
+from specsim.costs.roofline import device_rates
 from specsim.costs.shapes import target_shape
 from specsim.costs.usage import pass_usage
 from specsim.costs.use import PassUse
@@ -23,12 +23,16 @@ ROUNDING = 1e-12
 
 def shape(name):
     model = read_model(name)
-    return target_shape(model, split=Split(quantisation=quantisation_of(model) or UNQUANTISED))
+    return target_shape(model, parallelism=Parallelism(quantisation=quantisation_of(model) or UNQUANTISED))
 
 
 SHAPES = {name: shape(name) for name in MODELS}
 COSTS = {name: PassCost(found, B200, ideal=False) for name, found in SHAPES.items()}
-USES = {(name, ideal): PassUse(found, B200, ideal=ideal) for name, found in SHAPES.items() for ideal in (False, True)}
+USES = {
+    (name, ideal): PassUse(found, B200, device_rates(B200, ideal=ideal))
+    for name, found in SHAPES.items()
+    for ideal in (False, True)
+}
 
 
 def verify(batch, queries, context):
@@ -101,4 +105,4 @@ def test_what_the_engine_adds_up_is_what_is_counted_here(name, batch, queries, c
     work = verify(batch, queries, context)
     usage = pass_usage(SHAPES[name], B200, work, ideal=ideal)
     form = USES[name, ideal].form(work.tokens)
-    assert use_pass(form, np.array(work)) == pytest.approx(usage[:3], rel=ROUNDING)
+    assert use_pass(form, work) == pytest.approx(usage[:3], rel=ROUNDING)

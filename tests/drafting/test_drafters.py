@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specsim.drafting.drafters import PromptWork, catch_up_tokens, draft_passes
+from specsim.drafting.drafters import catch_up_tokens, draft_passes
+from specsim.drafting.passes import PromptChunks
 from specsim.drafting.shape import chain, tree
 from specsim.forward import Pass, attended
 from specsim.inputs.models.speculation import (
@@ -32,7 +33,7 @@ def ints(*values):
 
 def passes(drafter, num_draft, catch_up, context, **prompts):
     rows = ints(*num_draft), ints(*catch_up), ints(*context)
-    return list(draft_passes(drafter, chain(8), *rows, PromptWork(**prompts)))
+    return list(draft_passes(drafter, chain(8), *rows, PromptChunks(**prompts)))
 
 
 def test_what_a_causal_mask_lets_queries_attend_to():

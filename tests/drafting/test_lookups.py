@@ -40,10 +40,10 @@ def test_shares_of_lengths_add_up_and_a_larger_share_never_finds_less(at_least, 
     shares = length_shares(at_least)
     assert (shares >= 0).all()
     assert shares.sum() == pytest.approx(1, abs=1e-12)
-    wanted, luck = np.array([len(at_least)]), np.array([uniform])
-    assert drafts_found(wanted, luck, at_least / 2) <= drafts_found(wanted, luck, at_least)
-    assert drafts_found(wanted, luck, np.ones(len(at_least))) == wanted
-    assert drafts_found(wanted, luck, np.zeros(len(at_least))) == 0
+    wanted, uniforms = np.array([len(at_least)]), np.array([uniform])
+    assert drafts_found(wanted, uniforms, at_least / 2) <= drafts_found(wanted, uniforms, at_least)
+    assert drafts_found(wanted, uniforms, np.ones(len(at_least))) == wanted
+    assert drafts_found(wanted, uniforms, np.zeros(len(at_least))) == 0
 
 
 def test_each_request_meets_every_length_as_often_as_stated():

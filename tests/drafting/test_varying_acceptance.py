@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from scipy.special import betaln
 
 from specsim.drafting.beta import LEVELS, concentration, level_means, lost_variance
+from specsim.drafting.expected_varied_tokens import accepted_law, mean_tokens_varied, tokens_by_level
 from specsim.drafting.variation import ENTER, RUNGS, SHARE, STAY, factor_at, is_hard, rung_of
-from specsim.drafting.varied_law import accepted_law, mean_tokens_varied, tokens_by_level
 from specsim.drafting.varying import Chances, VaryingAcceptance, chances, overlap_table
 from specsim.inputs.models.acceptance import ConstantAcceptance, ProfileAcceptance
 from specsim.inputs.models.variation import HardStretches
 from specsim.streams import stream
-from specsim.uniforms import BY_TRAIT, LANE_HARD, NUM_LANES, draw_luck, luck_key
+from specsim.uniforms import BY_TRAIT, LANE_HARD, NUM_LANES, draw_uniforms, uniforms_key
 
 STRETCHES = HardStretches(share=0.3, mean_length=5, drop=0.4)
 K = 4
@@ -101,7 +101,7 @@ def variation_of(stretches, key):
 
 def uniforms(key, request, first, number):
     traits = np.empty((NUM_LANES, 1, number))
-    draw_luck(traits, key, request, first, BY_TRAIT)
+    draw_uniforms(traits, key, request, first, BY_TRAIT)
     return traits[:, 0]
 
 
@@ -109,7 +109,7 @@ def uniforms(key, request, first, number):
 @given(st.integers(0, 50), st.integers(0, 40), st.sampled_from([(0.3, 5), (0.5, 1), (0.6, 1.5), (0.4, 1), (0.02, 1)]))
 def test_the_kind_of_a_position_is_that_of_the_chain_run_from_the_start(request, first, chain):
     """Looking back to where it is settled finds the state that forward recursion has, from any window of uniforms."""
-    key, (share, mean_length) = luck_key(1, 0), chain
+    key, (share, mean_length) = uniforms_key(1, 0), chain
     variation = variation_of(HardStretches(share=share, mean_length=mean_length, drop=0.1), key)
     chance, all_uniforms = variation.stretches[0], uniforms(key, request, 0, 60)[LANE_HARD]
     hard, states = all_uniforms[0] < chance[SHARE], []
@@ -122,7 +122,7 @@ def test_the_kind_of_a_position_is_that_of_the_chain_run_from_the_start(request,
 
 
 def test_hard_positions_have_their_share_and_stretches_their_length():
-    key, number = luck_key(3, 0), 400
+    key, number = uniforms_key(3, 0), 400
     variation = variation_of(STRETCHES, key)
     kinds = np.array(
         [[is_hard(variation, uniforms(key, r, 0, 40), 0, 0, r, i) for i in range(40)] for r in range(number)]

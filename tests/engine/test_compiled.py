@@ -12,7 +12,6 @@ from specsim.engine import run
 from specsim.engine.advance import IDLE, advance
 from specsim.engine.compiled import advance_function
 from specsim.engine.config import cost_form
-from specsim.engine.state import NOW
 from specsim.inputs.read.scenario import load_scenario
 from specsim.simulation.replica import Simulation
 from specsim.workload.lengths import Lengths
@@ -65,7 +64,7 @@ def test_many_horizons_or_one_make_no_difference(cases, data, stride):
     case, server, horizon = data.draw(cases(), "case"), None, 0.0
     at_once, server = finished(case), case.server()
     while server.run(horizon) != IDLE:
-        assert server.replica.time[NOW] <= horizon
+        assert server.replica.clock.now[0] <= horizon
         horizon += stride
     assert bytes_of(server, server.finish()) == at_once
 
@@ -75,7 +74,7 @@ def test_many_horizons_or_one_make_no_difference(cases, data, stride):
 def test_arrivals_may_become_known_as_late_as_they_come(cases, make_case, data, stride):
     case, horizon, known = data.draw(cases(), "case"), 0.0, 0
     case = make_case(
-        case.lengths, case.setup, case.arrivals if len(case.arrivals) else np.zeros(len(case.lengths.prompt))
+        case.lengths, case.config, case.arrivals if len(case.arrivals) else np.zeros(len(case.lengths.prompt))
     )
     at_once, server = finished(case), case._replace(arrivals=np.zeros(0)).server()
     while known < len(case.arrivals):
@@ -101,7 +100,7 @@ def test_at_a_horizon_all_steps_that_end_by_then_are_over_and_none_begins_later(
         minlength=len(server.requests),
     )
     np.testing.assert_array_equal(server.requests.emitted, emitted)
-    assert server.replica.time[NOW] <= horizon
+    assert server.replica.clock.now[0] <= horizon
 
 
 @settings(max_examples=30, deadline=None)
@@ -115,11 +114,11 @@ def test_how_often_rows_are_taken_away_makes_no_difference(cases, data):
     assert often == finished(case)
 
 
-def test_cost_tables_grow_with_the_steps(setup, make_case, lowered_cost):
-    how = setup(cost=lowered_cost(), max_num_batched_tokens=4096)
+def test_cost_tables_grow_with_the_steps(config, make_case, lowered_cost):
+    how = config(cost=lowered_cost(), max_num_batched_tokens=4096)
     case = make_case(Lengths(np.array([3000, 40]), np.array([3, 3])), how, np.zeros(2))
     server = case.server()
-    server._serving = server._serving._replace(costs=cost_form(how.cost, 1))
-    assert server._serving.costs.rows < 3000
+    server._params = server._params._replace(costs=cost_form(how.cost, 1))
+    assert server._params.costs.rows < 3000
     assert bytes_of(server, server.finish()) == finished(case)
     assert math.isfinite(server.requests.finish.max())

@@ -1,4 +1,4 @@
-"""Lookups that find nothing, or little: who verifies how much, and that no other luck moves."""
+"""Lookups that find nothing, or little: who verifies how much, and that no other uniforms move."""
 
 import dataclasses
 
@@ -17,12 +17,12 @@ RULES = ["token argmax", "block argmax", "greedy", "tree one_hot"]
 
 
 @pytest.fixture(scope="module")
-def run(setup, lengths):
+def run(config, lengths):
     """Serve so many requests of 5 tokens in and so many out; returns the records and what was priced."""
 
     def served(at_least, *, rule="token argmax", requests=40, output=120, concurrency=8, conditional=CONDITIONAL):
         pairs = lengths(*[(5, output)] * requests)
-        how = setup(conditional=conditional, rule=rule, at_least=at_least, drafter=None)
+        how = config(conditional=conditional, rule=rule, at_least=at_least, drafter=None)
         return serve_closed_loop(how, pairs, concurrency), how.cost
 
     return served
@@ -122,10 +122,10 @@ def test_finding_knows_nothing_of_acceptance(run):
         assert abs(passed.mean() - CONDITIONAL[0]) < 4 * np.sqrt(CONDITIONAL[0] * (1 - CONDITIONAL[0]) / passed.size)
 
 
-def test_what_was_not_found_takes_none_of_the_budget(setup, lengths):
+def test_what_was_not_found_takes_none_of_the_budget(config, lengths):
     """Drafts are cut to what the budget leaves; requests whose look-up failed leave theirs to the others."""
     pairs = lengths(*[(5, 120)] * 8)
-    how = setup(
+    how = config(
         conditional=CONDITIONAL, rule="token argmax", at_least=HALF, max_num_batched_tokens=20, decode_only=True
     )
     records = serve_closed_loop(how, pairs, 8)

@@ -46,16 +46,16 @@ class OneLaw(PositionAcceptance):
 
 
 @pytest.fixture
-def outputs(setup, make_case, plain, monkeypatch):
+def outputs(config, make_case, plain, monkeypatch):
     """What requests received [requests, OUTPUT], and the target's distribution."""
     tokens = {}
     verify = stepping.verify_chains
 
     def noting(replica, requests, rows, rule):
         verify(replica, requests, rows, rule)
-        for b in range(replica.number[stepping.DECODES]):
-            request = int(replica.seats.decodes[b])
-            num_out = replica.seats.num_out[b]
+        for b in range(replica.counters.decodes[0]):
+            request = int(replica.batch.decodes[b])
+            num_out = replica.batch.num_out[b]
             tokens.setdefault(request, []).extend(replica.scratch.out[b, :num_out].tolist())
 
     monkeypatch.setattr(stepping, "verify_chains", noting)
@@ -64,7 +64,7 @@ def outputs(setup, make_case, plain, monkeypatch):
         tokens.clear()
         source = OneLaw(0.6, sampled=sampled)
         cost = Simulation(load_scenario("llama3.1-8b-h100-eagle3")).step_cost(True)
-        how = setup(conditional=[0.6] * K, policy=policy, rule=rule, cost=cost, decode_only=True, seed=3)
+        how = config(conditional=[0.6] * K, policy=policy, rule=rule, cost=cost, decode_only=True, seed=3)
         lengths = Lengths(np.full(REQUESTS, 5), np.full(REQUESTS, OUTPUT))
         arrivals = np.cumsum(stream(5, "arrivals").exponential(GAP, REQUESTS))
         make_case(lengths, replace(how, source=source), arrivals).server().finish()
@@ -102,9 +102,9 @@ def test_an_oracle_of_blocks_is_refused_for_a_reason(outputs):
 def drop_what_is_unlikely(choose):
     """Leaves out the token that stopped the draft, for what it is."""
 
-    def choosing_less(replica, requests, rows, policy):
-        choose(replica, requests, rows, policy)
-        wanted = replica.seats.wanted
+    def choosing_less(replica, requests, rows, rule, policy):
+        choose(replica, requests, rows, rule, policy)
+        wanted = replica.batch.wanted
         np.maximum(wanted - 1, 0, out=wanted)
 
     return choosing_less
@@ -120,7 +120,7 @@ def stop_before_the_rejection(verify):
 
     def one_less(replica, requests, rows, rule):
         verify(replica, requests, rows, rule)
-        replica.seats.num_out -= 1
+        replica.batch.num_out[:] -= 1
 
     return one_less
 

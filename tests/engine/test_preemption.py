@@ -1,4 +1,4 @@
-"""Where the blocks run out: who loses their place, what they compute again, and that their luck stays theirs."""
+"""Where the blocks run out: who loses their place, what they compute again, and that their uniforms stay theirs."""
 
 import numpy as np
 import pytest
@@ -10,14 +10,14 @@ from specsim.workload.lengths import Lengths
 SETTINGS = settings(max_examples=80, deadline=None)
 
 
-def two_that_do_not_fit(setup, make_case, **named):
+def two_that_do_not_fit(config, make_case, **named):
     """6 tokens in and 6 out each, of which blocks of 4 hold 12: each may need 3 blocks, and there are 4."""
-    how = setup(kv_tokens=16, block_size=4, **named)
+    how = config(kv_tokens=16, block_size=4, **named)
     return make_case(Lengths(np.full(2, 6), np.full(2, 6)), how, np.zeros(2))
 
 
-def test_the_last_in_service_goes_and_computes_its_tokens_again(setup, make_case, watched):
-    records, server = watched(two_that_do_not_fit(setup, make_case, conditional=()))
+def test_the_last_in_service_goes_and_computes_its_tokens_again(config, make_case, watched):
+    records, server = watched(two_that_do_not_fit(config, make_case, conditional=()))
     steps = records.steps
     # in step 3 the first computes its 9th token, for which it takes a block from the other; that has had 9 tokens then,
     # and takes them in again once the first is done
@@ -32,10 +32,10 @@ def test_the_last_in_service_goes_and_computes_its_tokens_again(setup, make_case
     assert (records.requests.admitted == 0).all()  # the first time
 
 
-def test_the_drafter_takes_in_again_what_it_lost(setup, make_case, watched):
-    case = two_that_do_not_fit(setup, make_case, conditional=(0.0,), max_num_batched_tokens=13)
+def test_the_drafter_takes_in_again_what_it_lost(config, make_case, watched):
+    case = two_that_do_not_fit(config, make_case, conditional=(0.0,), max_num_batched_tokens=13)
     records, _ = watched(case)
-    asked = case.setup.cost.asked
+    asked = case.config.cost.asked
     again = 1 + np.flatnonzero(records.steps.num_prompt_tokens[1:])
     assert len(again) == 1
     target, (first, *_) = asked[again[0]]
@@ -51,7 +51,7 @@ def test_what_was_lost_is_computed_again_and_nothing_else(cases, watched, data):
     case = data.draw(cases(max_priority=1, keeps=False), "case")
     records, seen = watched(case)
     prompt, number = case.lengths.prompt, len(case.lengths.prompt)
-    left, times_lost = np.where(case.setup.decode_only, 0, prompt), np.zeros(number, dtype=int)
+    left, times_lost = np.where(case.config.decode_only, 0, prompt), np.zeros(number, dtype=int)
     computed = 0
     for step, chunks in enumerate(seen.chunks):
         lost = seen.preempted[step] > times_lost
@@ -65,7 +65,7 @@ def test_what_was_lost_is_computed_again_and_nothing_else(cases, watched, data):
     assert records.steps.num_prompt_tokens.sum() == computed
     assert (seen.preempted[-1] == seen.requests.preempted).all()
     if not seen.requests.preempted.any():
-        assert computed == (0 if case.setup.decode_only else prompt.sum())
+        assert computed == (0 if case.config.decode_only else prompt.sum())
 
 
 @SETTINGS
@@ -98,11 +98,11 @@ def rounds_by_place(records):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_luck_is_the_same_with_and_without_the_loss_of_a_place(setup, make_case, watched, rule):
+def test_luck_is_the_same_with_and_without_the_loss_of_a_place(config, make_case, watched, rule):
     lengths = Lengths(np.arange(5, 21), np.full(16, 60))
     runs = []
     for kv_tokens in (10_000, 320):
-        records, server = watched(make_case(lengths, setup(rule=rule, kv_tokens=kv_tokens), np.zeros(16)))
+        records, server = watched(make_case(lengths, config(rule=rule, kv_tokens=kv_tokens), np.zeros(16)))
         runs.append((rounds_by_place(records), int(server.requests.preempted.sum())))
     (ample, none), (tight, many) = runs
     assert none == 0
@@ -112,7 +112,7 @@ def test_luck_is_the_same_with_and_without_the_loss_of_a_place(setup, make_case,
     assert [ample[place] for place in sorted(shared)] == [tight[place] for place in sorted(shared)]
 
 
-def test_a_request_that_can_never_be_served_is_named(setup, make_case):
-    case = make_case(Lengths(np.array([4, 40]), np.array([2, 2])), setup(kv_tokens=32), np.zeros(2))
+def test_a_request_that_can_never_be_served_is_named(config, make_case):
+    case = make_case(Lengths(np.array([4, 40]), np.array([2, 2])), config(kv_tokens=32), np.zeros(2))
     with pytest.raises(RuntimeError, match="request 1 can never be admitted"):
         case.server().finish()

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from specsim.engine.segments import segments_of
-from specsim.engine.state import BLOCKS_IN_USE, BLOCKS_UNUSED
+from specsim.engine.scheduler_limits import segments_of
 from specsim.inputs.models.speculation import DraftModel
 from specsim.workload.lengths import Lengths
 from specsim.workload.prefixes import Prefixes
@@ -30,70 +29,70 @@ def found(case, watched):
     return records.requests.cached_tokens.tolist(), records, server
 
 
-def one_by_one(setup, make_case, lengths, **named):
-    how = setup(conditional=named.pop("conditional", ()), block_size=4, prefix_caching=True, **named)
+def one_by_one(config, make_case, lengths, **named):
+    how = config(conditional=named.pop("conditional", ()), block_size=4, prefix_caching=True, **named)
     return make_case(lengths, how, np.zeros(0), concurrency=1, think=np.zeros(len(lengths.prompt)))
 
 
-def test_what_was_computed_before_is_found_up_to_where_texts_part(setup, make_case, watched):
+def test_what_was_computed_before_is_found_up_to_where_texts_part(config, make_case, watched):
     lengths = prompts("abc", "abd", "abdx", "bcd", "abcxyz")
-    cached, records, _ = found(one_by_one(setup, make_case, lengths), watched)
+    cached, records, _ = found(one_by_one(config, make_case, lengths), watched)
     assert cached == [0, 8, 12, 0, 12]  # "bcd" is other text: nothing comes before it
     assert records.steps.num_prompt_tokens.sum() == lengths.prompt.sum() - sum(cached)
 
 
-def test_the_last_token_is_computed_in_any_case_and_whole_blocks_are(setup, make_case, watched):
-    cached, *_ = found(one_by_one(setup, make_case, prompts("abc", "abc", "ab")), watched)
+def test_the_last_token_is_computed_in_any_case_and_whole_blocks_are(config, make_case, watched):
+    cached, *_ = found(one_by_one(config, make_case, prompts("abc", "abc", "ab")), watched)
     assert cached == [0, 8, 4]
 
 
-def test_a_drafter_that_takes_in_hidden_states_has_the_last_block_computed_again(setup, make_case, watched):
+def test_a_drafter_that_takes_in_hidden_states_has_the_last_block_computed_again(config, make_case, watched):
     lengths = prompts("abc", "abd", "abc", "x", "ax")
-    head, *_ = found(one_by_one(setup, make_case, lengths, conditional=(0.5,)), watched)
-    model, *_ = found(one_by_one(setup, make_case, lengths, conditional=(0.5,), drafter=DRAFT_MODEL), watched)
+    head, *_ = found(one_by_one(config, make_case, lengths, conditional=(0.5,)), watched)
+    model, *_ = found(one_by_one(config, make_case, lengths, conditional=(0.5,), drafter=DRAFT_MODEL), watched)
     assert model == [0, 8, 8, 0, 4]
     assert head == [0, 4, 4, 0, 0]
 
 
-def test_without_it_or_without_common_text_nothing_is_found(setup, make_case, watched):
+def test_without_it_or_without_common_text_nothing_is_found(config, make_case, watched):
     lengths = prompts("abc", "abc")
     for case in (
-        one_by_one(setup, make_case, dataclasses.replace(lengths, prefixes=None)),
-        make_case(lengths, setup(conditional=(), block_size=4), np.zeros(0), concurrency=1, think=np.zeros(2)),
+        one_by_one(config, make_case, dataclasses.replace(lengths, prefixes=None)),
+        make_case(lengths, config(conditional=(), block_size=4), np.zeros(0), concurrency=1, think=np.zeros(2)),
     ):
         cached, records, _ = found(case, watched)
         assert cached == [0, 0]
         assert records.steps.num_prompt_tokens.sum() == lengths.prompt.sum()
 
 
-def test_two_at_once_share_as_soon_as_a_step_computes(setup, make_case, watched):
+def test_two_at_once_share_as_soon_as_a_step_computes(config, make_case, watched):
     """As in vLLM, whose blocks have their names when they are scheduled: the second of a step finds the first's."""
-    how = setup(conditional=(), block_size=4, prefix_caching=True)
+    how = config(conditional=(), block_size=4, prefix_caching=True)
     cached, _, server = found(make_case(prompts("abcd", "abce"), how, np.zeros(2)), watched)
     assert cached == [0, 12]
     assert server.blocks[0].tolist() == [4, 4]
     assert server.in_use[0] == 5  # "abc" once, "d" and "e"
 
 
-def test_in_a_full_pool_the_longest_unused_goes_first(setup, make_case, watched):
+def test_in_a_full_pool_the_longest_unused_goes_first(config, make_case, watched):
     """8 blocks: after "ab", "cd" and "ef", each with a block for its output, "a" and "b" are gone; "cd" is there."""
     lengths = prompts("ab", "cd", "ef", "cdx", "abx")
-    case = one_by_one(setup, make_case, lengths, kv_tokens=32)
+    case = one_by_one(config, make_case, lengths, kv_tokens=32)
     cached, _, server = found(case, watched)
     assert cached == [0, 0, 0, 8, 0]
     assert max(np.add(server.in_use, server.unused)) == 8
 
 
-def test_a_text_that_is_read_again_stays(setup, make_case, watched):
+def test_a_text_that_is_read_again_stays(config, make_case, watched):
     lengths = prompts("ab", "cd", "abx", "ef", "abx")
-    cached, *_ = found(one_by_one(setup, make_case, lengths, kv_tokens=32), watched)
+    cached, *_ = found(one_by_one(config, make_case, lengths, kv_tokens=32), watched)
     assert cached == [0, 0, 8, 0, 8]
 
 
-def test_whoever_lost_their_place_finds_what_is_left_of_their_own(setup, make_case, watched):
+def test_whoever_lost_their_place_finds_what_is_left_of_their_own(config, make_case, watched):
     """6 tokens in and 6 out each, in 4 blocks of 4; the second loses its place and a block, and keeps one."""
     lengths = Lengths(np.full(2, 6), np.full(2, 6))
-    how = setup(conditional=(), kv_tokens=16, block_size=4, prefix_caching=True)
+    how = config(conditional=(), kv_tokens=16, block_size=4, prefix_caching=True)
     records, server = watched(make_case(lengths, how, np.zeros(2)))
     assert server.requests.preempted.tolist() == [0, 1]
     # of its 9 tokens 8 were in 2 blocks; the first took one of them, and 4 tokens are found; see test_preemption
@@ -102,11 +101,11 @@ def test_whoever_lost_their_place_finds_what_is_left_of_their_own(setup, make_ca
 
 @given(st.data())
 @SETTINGS
-def test_one_after_the_other_finds_all_that_came_before(setup, make_case, watched, data):
+def test_one_after_the_other_finds_all_that_came_before(config, make_case, watched, data):
     """With room for everything: the longest beginning that any earlier prompt had, in whole blocks."""
     texts = data.draw(st.lists(st.text("ab", min_size=1, max_size=5), min_size=1, max_size=8))
     each = data.draw(st.sampled_from([2, 4, 6]))
-    cached, *_ = found(one_by_one(setup, make_case, prompts(*texts, each=each)), watched)
+    cached, *_ = found(one_by_one(config, make_case, prompts(*texts, each=each)), watched)
     for i, text in enumerate(texts):
         whole = [
             k * each // 4 * 4 for k in range(1, len(text) + 1) if any(other[:k] == text[:k] for other in texts[:i])
@@ -120,14 +119,14 @@ def test_blocks_are_those_of_users_and_of_the_list_of_unused(cases, watched, dat
     case = data.draw(cases(max_priority=1))
     records, server = watched(case)
     cache = server.replica.cache
-    pool = case.setup.kv_tokens // case.setup.block_size
+    pool = case.config.kv_tokens // case.config.block_size
     assert (np.add(server.in_use, server.unused) <= pool).all()
-    if not case.setup.prefix_caching:
+    if not case.config.prefix_caching:
         assert max(server.unused) == 0
         return
     assert (cache.users == 0).all()
-    assert server.replica.number[BLOCKS_IN_USE] == 0  # once all have left
-    assert server.replica.number[BLOCKS_UNUSED] == cache.size.sum() <= pool
+    assert server.replica.counters.blocks_in_use[0] == 0  # once all have left
+    assert server.replica.counters.blocks_unused[0] == cache.size.sum() <= pool
     listed, node = [], cache.ends[0]
     while node >= 0:
         listed.append(int(node))
@@ -135,7 +134,7 @@ def test_blocks_are_those_of_users_and_of_the_list_of_unused(cases, watched, dat
     assert sorted(listed) == np.flatnonzero(cache.size).tolist()
     prompt, sent_again = case.lengths.prompt.sum(), server.requests.preempted.sum()
     computed, cached = records.steps.num_prompt_tokens.sum(), records.requests.cached_tokens.sum()
-    if sent_again == 0 and not case.setup.decode_only:
+    if sent_again == 0 and not case.config.decode_only:
         assert computed == prompt - cached
 
 

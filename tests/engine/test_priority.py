@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 from specsim.workload.lengths import Lengths
 
 
-def test_an_earlier_class_overtakes_those_who_wait_and_nobody_in_service(setup, make_case, watched):
+def test_an_earlier_class_overtakes_those_who_wait_and_nobody_in_service(config, make_case, watched):
     lengths, arrivals = Lengths(np.full(4, 8), np.full(4, 3)), np.array([0.0, 0.1, 0.2, 0.3])
-    case = make_case(lengths, setup(max_num_seqs=1), arrivals, priority=np.array([2, 2, 1, 0]))
+    case = make_case(lengths, config(max_num_seqs=1), arrivals, priority=np.array([2, 2, 1, 0]))
     records, _ = watched(case)
     assert np.argsort(records.requests.finish).tolist() == [0, 3, 2, 1]
 
 
-def test_with_room_for_both_the_later_class_loses_its_place(setup, make_case, watched):
+def test_with_room_for_both_the_later_class_loses_its_place(config, make_case, watched):
     """6 tokens in and 6 out in blocks of 4: each needs 3 in the end, and there are 4."""
-    how = setup(conditional=(), kv_tokens=16, block_size=4)
+    how = config(conditional=(), kv_tokens=16, block_size=4)
     case = make_case(Lengths(np.full(2, 6), np.full(2, 6)), how, np.array([0.0, 0.5]), priority=np.array([1, 0]))
     records, server = watched(case)
     assert server.running[2] == [1, 0]

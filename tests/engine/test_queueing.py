@@ -18,11 +18,11 @@ NUM_REQUESTS = 4000
 
 
 @pytest.fixture(scope="module")
-def waits(setup, lengths, constant_cost):
+def waits(config, lengths, constant_cost):
     def run(arrivals, output=None):
         output = np.full(len(arrivals), OUTPUT) if output is None else output
         requests = lengths(*((PROMPT, tokens) for tokens in output.tolist()))
-        how = setup(conditional=(), max_num_seqs=1, cost=constant_cost(STEP))
+        how = config(conditional=(), max_num_seqs=1, cost=constant_cost(STEP))
         records = serve_open_loop(how, requests, arrivals).requests
         np.testing.assert_allclose(records.finish - records.admitted, STEP * output, atol=1e-8)
         return records.admitted - records.arrival

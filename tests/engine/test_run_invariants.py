@@ -19,7 +19,7 @@ def served(cases, watched):
 
     def run(data):
         case = data.draw(cases(), "case")
-        return *watched(case), case.setup
+        return *watched(case), case.config
 
     return run
 
@@ -117,7 +117,7 @@ def test_blocks_are_those_that_requests_hold_and_all_come_back(served, data):
             assert blocks[step, request] >= held(how, computed)
     assert seen.requests.blocks.sum() == 0
     assert (seen.requests.slot == -1).all()
-    assert sorted(seen.replica.seats.free_slots) == list(range(len(seen.replica.seats)))
+    assert sorted(seen.replica.batch.free_slots) == list(range(len(seen.replica.batch)))
 
 
 def nodes_verified(records):
@@ -236,8 +236,8 @@ def test_when_the_budget_is_short_whole_drafts_come_before_cut_ones(served, data
 @given(st.data())
 def test_no_run_breaks_what_a_check_looks_for(cases, data):
     case, keep_rounds = data.draw(cases(max_priority=2), "case"), data.draw(st.booleans(), "keep_rounds")
-    server = case._replace(setup=replace(case.setup, keep_rounds=keep_rounds)).server()
+    server = case._replace(config=replace(case.config, keep_rounds=keep_rounds)).server()
     records = server.finish()
     assert (records.rounds is not None) == keep_rounds
-    assert violations(records, case.setup.kv_tokens) == []
+    assert violations(records, case.config.kv_tokens) == []
     np.testing.assert_array_equal(records.requests.preemptions, server.requests.preempted)

@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 from specsim.drafting.shape import chain, tree
 from specsim.engine.kv_cache import new_cache
 from specsim.engine.schedule import schedule
-from specsim.engine.scheduler_limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, Limits
-from specsim.engine.segments import no_segments
+from specsim.engine.scheduler_limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, SchedulerLimits, no_segments
 from specsim.engine.slots import admit
-from specsim.engine.state import BLOCKS_IN_USE, CHUNKS, DECODES, RUNNING, new_replica, new_requests
+from specsim.engine.state import new_replica, new_requests
 from specsim.engine.wait_queue import join
-from specsim.uniforms import luck_key
+from specsim.uniforms import uniforms_key
 
 TREE = tree([[3], [2, 1, 0], [1, 1, 2], [1, 0, 1, 1], [2, 0, 0]])
 CHAIN = chain(5)
-KEY = luck_key(1, 0)
+KEY = uniforms_key(1, 0)
 PLENTY, OUTPUT = 100_000, 20
 ADMISSIONS = [FOR_CHUNK, FOR_CONTEXT, FOR_ALL]
 
@@ -38,7 +37,7 @@ def make_limits(shape=CHAIN, budget=PLENTY, num_blocks=PLENTY, block_size=4, **s
     modes = {"chunked_prefill": True, "prefill_first": False, "decode_only": False, "looks_up": False}
     modes |= {"caches_prefixes": False, "drops_last": False, "segments": no_segments(64)}
     modes |= {"admission": FOR_CHUNK, "host_blocks": 0, "seconds_per_block": 0.0}
-    return Limits(
+    return SchedulerLimits(
         max_num_seqs=12,
         max_num_batched_tokens=budget,
         num_blocks=num_blocks,
@@ -61,17 +60,17 @@ def scheduled(running, waiting, limits):
         join(replica, requests, request)
         assert admit(replica, requests, limits._replace(admission=FOR_CHUNK), KEY, request, 0, 0)
         requests.blocks[request] = one.blocks
-        replica.seats.wanted[requests.slot[request]] = one.wanted
-        replica.number[BLOCKS_IN_USE] += one.blocks
+        replica.batch.wanted[requests.slot[request]] = one.wanted
+        replica.counters.blocks_in_use[0] += one.blocks
     for request in range(len(running), len(everybody)):
         join(replica, requests, request)
     requests.left[:] = [one.left for one in everybody]
     schedule(replica, requests, limits, KEY)
-    count, seats = replica.number, replica.seats
-    decodes = list(zip(seats.decodes[: count[DECODES]].tolist(), seats.num_draft.tolist(), strict=False))
-    chunks = list(zip(seats.chunks[: count[CHUNKS]].tolist(), seats.chunk_tokens.tolist(), strict=False))
-    assert requests.blocks.sum() == count[BLOCKS_IN_USE]
-    return decodes, chunks, seats.running[: count[RUNNING]].tolist(), int(count[BLOCKS_IN_USE])
+    count, batch = replica.counters, replica.batch
+    decodes = list(zip(batch.decodes[: count.decodes[0]].tolist(), batch.num_draft_tokens.tolist(), strict=False))
+    chunks = list(zip(batch.chunks[: count.chunks[0]].tolist(), batch.chunk_tokens.tolist(), strict=False))
+    assert requests.blocks.sum() == count.blocks_in_use[0]
+    return decodes, chunks, batch.running[: count.running[0]].tolist(), int(count.blocks_in_use[0])
 
 
 class SlowLoop:

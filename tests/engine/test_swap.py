@@ -12,14 +12,14 @@ SETTINGS = settings(max_examples=80, deadline=None)
 COMMUNICATION = PARTS.index("communication")
 
 
-def two_that_do_not_fit(setup, make_case, **named):
+def two_that_do_not_fit(config, make_case, **named):
     """As in test_preemption: in step 3 the first takes a block from the other, which had 9 tokens."""
-    how = setup(conditional=(), kv_tokens=16, block_size=4, **named)
+    how = config(conditional=(), kv_tokens=16, block_size=4, **named)
     return make_case(Lengths(np.full(2, 6), np.full(2, 6)), how, np.zeros(2))
 
 
-def test_nothing_is_computed_again_and_blocks_take_their_time(setup, make_case, watched):
-    case = two_that_do_not_fit(setup, make_case, host_tokens=12, seconds_per_token=0.5)
+def test_nothing_is_computed_again_and_blocks_take_their_time(config, make_case, watched):
+    case = two_that_do_not_fit(config, make_case, host_tokens=12, seconds_per_token=0.5)
     records, server = watched(case)
     steps = records.steps
     assert server.requests.preempted.tolist() == [0, 1]
@@ -30,19 +30,19 @@ def test_nothing_is_computed_again_and_blocks_take_their_time(setup, make_case, 
     assert [blocks[1] for blocks in server.on_host] == [0, 0, 0, 2, 2, 2, 0, 0, 0]
 
 
-def test_what_the_host_has_no_room_for_is_computed_again(setup, make_case, watched):
-    lost, _ = watched(two_that_do_not_fit(setup, make_case))
-    full, _ = watched(two_that_do_not_fit(setup, make_case, host_tokens=7, seconds_per_token=0.5))
+def test_what_the_host_has_no_room_for_is_computed_again(config, make_case, watched):
+    lost, _ = watched(two_that_do_not_fit(config, make_case))
+    full, _ = watched(two_that_do_not_fit(config, make_case, host_tokens=7, seconds_per_token=0.5))
     np.testing.assert_array_equal(full.steps.num_prompt_tokens, lost.steps.num_prompt_tokens)
     assert full.steps.parts[:, COMMUNICATION].sum() == 0
 
 
 @pytest.mark.parametrize("prefill_first", [False, True])
-def test_prompts_are_computed_once_and_every_token_is_received_once(setup, make_case, watched, prefill_first):
+def test_prompts_are_computed_once_and_every_token_is_received_once(config, make_case, watched, prefill_first):
     """Whoever computes anew has another round from a prompt, as in test_preemption; here nobody has."""
     how = {"prefill_first": prefill_first, "host_tokens": 100, "seconds_per_token": 0.5}
     for named, again in ((how, 0), ({"prefill_first": prefill_first}, 1)):
-        records, server = watched(two_that_do_not_fit(setup, make_case, **named))
+        records, server = watched(two_that_do_not_fit(config, make_case, **named))
         rounds = records.rounds
         assert server.requests.preempted.tolist() == [0, 1]
         assert np.bincount(rounds.request[rounds.from_prompt]).tolist() == [1, 1 + again]
@@ -54,11 +54,11 @@ def test_prompts_are_computed_once_and_every_token_is_received_once(setup, make_
 def test_the_host_holds_what_it_has_room_for_and_all_of_it_comes_back(cases, watched, data):
     case = data.draw(cases(max_priority=1))
     records, server = watched(case)
-    most = case.setup.host_tokens // case.setup.block_size
+    most = case.config.host_tokens // case.config.block_size
     held = np.array(server.on_host)
     assert (held.sum(axis=1) <= most).all()
     assert (server.requests.on_host == 0).all()
     moved = records.steps.parts[:, COMMUNICATION].sum()
     out = np.maximum(np.diff(held, axis=0, prepend=0), 0).sum()
-    per_block = case.setup.seconds_per_token * case.setup.block_size
+    per_block = case.config.seconds_per_token * case.config.block_size
     assert moved >= 2 * out * per_block * (1 - 1e-12)  # at least there and back; more where both were in one step

@@ -69,13 +69,13 @@ def _ranks(siblings, p, q, width):
 
 
 @pytest.fixture(scope="module")
-def simulated(setup, lengths):
+def simulated(config, lengths):
     """Tokens of every verify that the end of the output did not cut short: mean and standard error, by request."""
 
     @cache
     def run(rule):
         pairs = lengths(*[(5, 400)] * 200)
-        how = setup(conditional=CONDITIONAL, rule=rule, children=CHILDREN, decode_only=True)
+        how = config(conditional=CONDITIONAL, rule=rule, children=CHILDREN, decode_only=True)
         records = serve_closed_loop(how, pairs, 8)
         tokens = records.rounds.num_accepted + 1.0
         means = np.bincount(records.rounds.request, tokens) / np.bincount(records.rounds.request)

@@ -61,12 +61,12 @@ def decoded(keys, siblings, seed=1):
     rng = np.random.default_rng(seed)
     pair = random_markov_pair(rng)
     positions = SEQUENCE_LENGTH + SHAPE.num_levels
-    luck, final = rng.random((NUM_SEQUENCES, positions, SHAPE.width, 2)), rng.random((NUM_SEQUENCES, positions))
+    draws, final = rng.random((NUM_SEQUENCES, positions, SHAPE.width, 2)), rng.random((NUM_SEQUENCES, positions))
     tokens = np.full((NUM_SEQUENCES, SEQUENCE_LENGTH), -1)
     length, context = np.zeros(NUM_SEQUENCES, dtype=np.int64), np.full(NUM_SEQUENCES, START)
     while len(rows := np.flatnonzero(length < SEQUENCE_LENGTH)):
         position, sibling = keys(length[rows][:, None], SHAPE.level, SHAPE.sibling)
-        uniforms = luck[rows[:, None], position, sibling]
+        uniforms = draws[rows[:, None], position, sibling]
         token, contexts = proposed(pair, context[rows], siblings, uniforms[:, :, LANE_DRAFT])
         sampled = siblings != "one_hot"
         out, num_out, _ = verify_tree(

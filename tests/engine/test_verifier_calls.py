@@ -46,8 +46,8 @@ def calls(monkeypatch, rule):
 
 @pytest.mark.parametrize("conditional", [(), (0.7,), (0.9, 0.6, 0.6)])
 @pytest.mark.parametrize("decode_only", [False, True])
-def test_one_call_per_step_with_decodes_and_none_otherwise(calls, rule, setup, lengths, conditional, decode_only):
-    how = setup(conditional=conditional, decode_only=decode_only, rule=rule, max_num_batched_tokens=40)
+def test_one_call_per_step_with_decodes_and_none_otherwise(calls, rule, config, lengths, conditional, decode_only):
+    how = config(conditional=conditional, decode_only=decode_only, rule=rule, max_num_batched_tokens=40)
     records = serve_closed_loop(how, lengths(*PAIRS), 3)
     decoding = records.steps.num_decodes > 0
     assert len(calls) == decoding.sum()
@@ -57,8 +57,8 @@ def test_one_call_per_step_with_decodes_and_none_otherwise(calls, rule, setup, l
         assert not decoding.all(), "the first step computes prompts alone"
 
 
-def test_requests_receive_what_the_verifier_returned(calls, rule, setup, lengths):
-    records = serve_closed_loop(setup(rule=rule), lengths(*PAIRS), 3)
+def test_requests_receive_what_the_verifier_returned(calls, rule, config, lengths):
+    records = serve_closed_loop(config(rule=rule), lengths(*PAIRS), 3)
     rounds = records.rounds
     returned = np.concatenate([result[1] for _, _, result in calls])
     verified = ~rounds.from_prompt
@@ -70,7 +70,7 @@ def test_requests_receive_what_the_verifier_returned(calls, rule, setup, lengths
 
 
 @pytest.mark.parametrize(("accept", "tokens_per_round"), [("none", 1), ("all", 4)])
-def test_another_verifier_changes_what_requests_receive(monkeypatch, rule, setup, lengths, accept, tokens_per_round):
+def test_another_verifier_changes_what_requests_receive(monkeypatch, rule, config, lengths, accept, tokens_per_round):
     """Nothing in the engine decides acceptance a second time: a stub that says otherwise is believed."""
 
     def tree_stub(*args, **kwargs):  # down the first children, which go three levels deep
@@ -86,15 +86,15 @@ def test_another_verifier_changes_what_requests_receive(monkeypatch, rule, setup
 
     monkeypatch.setattr(specsim.verification, "verify_tree", tree_stub)
     monkeypatch.setattr(chains, "verify_rows_into", stub)
-    how = setup(conditional=(0.5, 0.5, 0.5), rule=rule, decode_only=True)
+    how = config(conditional=(0.5, 0.5, 0.5), rule=rule, decode_only=True)
     rounds = serve_closed_loop(how, lengths((5, 41), (9, 41)), 2).rounds
     assert len(rounds.request) == 2 * -(-41 // tokens_per_round)
     assert set(rounds.num_emitted.tolist()) == {tokens_per_round, 1}
 
 
 @pytest.mark.parametrize("rule", TREES, indirect=True)
-def test_the_tree_verifier_gets_real_distributions_and_valid_trees(calls, rule, setup, lengths):
-    serve_closed_loop(setup(rule=rule), lengths(*PAIRS), 3)
+def test_the_tree_verifier_gets_real_distributions_and_valid_trees(calls, rule, config, lengths):
+    serve_closed_loop(config(rule=rule), lengths(*PAIRS), 3)
     for trees, given, result in calls:
         for found, due in zip(tree.verify_tree(*trees, **given | {"validate": True}), result, strict=True):
             np.testing.assert_array_equal(found, due)
@@ -102,9 +102,9 @@ def test_the_tree_verifier_gets_real_distributions_and_valid_trees(calls, rule, 
 
 
 @pytest.mark.parametrize("rule", CHAINS, indirect=True)
-def test_the_verifier_gets_real_distributions_and_valid_drafts(calls, rule, setup, lengths):
+def test_the_verifier_gets_real_distributions_and_valid_drafts(calls, rule, config, lengths):
     """The public verifier, which refuses what is not a distribution or a draft of it, returns the same."""
-    serve_closed_loop(setup(rule=rule), lengths(*PAIRS), 3)
+    serve_closed_loop(config(rule=rule), lengths(*PAIRS), 3)
     for (number, draft, num_draft, q, q_row, p, p_row, greedy, accept, final, _, _), _, result in calls:
         assert number == (BLOCKWISE if rule.startswith("block") else TOKEN)
         assert (len(q) == 0) == ("argmax" in rule)

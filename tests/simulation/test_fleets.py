@@ -10,7 +10,7 @@ from specsim.analysis.invariants import violations_of_all
 from specsim.analysis.latencies import itl
 from specsim.analysis.metrics import mean_running_batch
 from specsim.analysis.run_view import RunView
-from specsim.engine.config import Setup
+from specsim.engine.config import ReplicaConfig
 from specsim.errors import InfeasibleError, InputError
 from specsim.inputs.models.workload import ClosedLoop, Poisson
 from specsim.inputs.read.scenario import load_scenario
@@ -151,8 +151,14 @@ def test_a_request_has_to_fit_every_replica():
 def test_setups_of_equal_groups_are_equal():
     """Whatever is made anew for each group is made of the same."""
     inputs = load_scenario(DEMO, ["fleet={replicas: [{count: 1}, {count: 1}]}"])
-    one, other = (Simulation(group).setup(3, 0) for group in inputs.groups)
-    plain = {field.name for field in dataclasses.fields(Setup)} - {"cost", "source", "shape", "domains", "policy"}
+    one, other = (Simulation(group).config(3, 0) for group in inputs.groups)
+    plain = {field.name for field in dataclasses.fields(ReplicaConfig)} - {
+        "cost",
+        "source",
+        "shape",
+        "domains",
+        "policy",
+    }
     for name in plain:
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
 

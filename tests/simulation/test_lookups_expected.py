@@ -7,7 +7,7 @@ from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import load_scenario
 from specsim.simulation.expected import decode_step, free_verify_batch, tokens_per_round, tokens_per_verify
 from specsim.simulation.replica import Simulation
-from specsim.simulation.step_passes import BATCH_SAMPLE, step_works
+from specsim.simulation.step_passes import BATCH_SAMPLE, step_passes
 from specsim.studies.cost.run import step_costs
 
 K, PROMPT, OUTPUT = 3, 500, 200
@@ -61,7 +61,7 @@ def test_the_simulator_and_the_closed_form_agree(lookup, batch, verifier):
     full = np.flatnonzero(np.bincount(rounds.step) == batch)[::7]  # every 7th full step is enough
     seconds = np.array([decode_step(subject, batch, K, round(context[step])).seconds for step in full])
     apart = (steps.end - steps.start)[full] - seconds
-    works = step_works(subject, batch, K, PROMPT, accepted=0)
+    works = step_passes(subject, batch, K, PROMPT, accepted=0)
     sampled = np.std([sum(work.price(subject)) for work in works]) / np.sqrt(len(works))
     # both are means over a sample: of steps, and of the closed form's batches
     assert abs(apart.mean()) < 4 * np.hypot(apart.std(ddof=1) / np.sqrt(len(apart)), sampled)
@@ -79,7 +79,7 @@ def test_finding_less_never_slows_a_step_and_what_is_found_decides_what_is_verif
     steps = [decode_step(simulation(f"found: {found}"), 64, K, PROMPT) for found in (0, 0.25, 0.5, 0.75, 1)]
     assert np.all(np.diff([step.seconds for step in steps]) >= 0)
     assert np.all(np.diff([step.tokens for step in steps]) > 0)
-    works = step_works(simulation("found: 0.25"), 64, K, PROMPT, accepted=0)
+    works = step_passes(simulation("found: 0.25"), 64, K, PROMPT, accepted=0)
     assert len(works) == BATCH_SAMPLE
     assert np.mean([work.target.tokens for work in works]) == 64 * (1 + 0.25 * K)  # 16 of 64 quantiles are below 0.25
     assert {work.num_lookups for work in works} == {64}

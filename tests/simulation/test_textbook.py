@@ -113,7 +113,7 @@ def test_paying_to_batch_187(textbook):
 
 @pytest.mark.parametrize(("batch", "expected"), [(1, 3.3616 / 1.2), (59, 3.3616 / 1.2), (187, PAST_FREE)])
 def test_the_simulator_runs_into_the_same_numbers(textbook, batch, expected):
-    """Over the steps in which every request still decodes, whatever its luck; the tokens' standard error is the law's.
+    """Over the steps in which every request still decodes, ; the tokens' standard error is the distribution's.
 
     Times are not random: the drafter's first pass takes in 1.41 tokens of a request, at 187 of them 32 tokens (4.7
     standard deviations) short of 295.

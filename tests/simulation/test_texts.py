@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import specsim.verification
-from specsim.drafting.text_law import mean_text_tokens
+from specsim.drafting.expected_text_tokens import mean_text_tokens
 from specsim.errors import InputError
 from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import load_scenario

@@ -2,7 +2,7 @@
 
 Tokens per verify against (1 − α^(γ+1))/(1 − α), and speedup against E·t(B) / (γ·t_draft + t(B·(γ+1))), where t is the
 time of a pass of the target over so many tokens. The drafter is a model of its own, and at these batches all of its
-passes stream weights, so they all take t_draft. With a fixed number of rounds of each request, chosen before any luck,
+passes stream weights, so they all take t_draft. With a fixed number of rounds of each request, chosen beforehand,
 rounds are independent and the mean has the standard error that the law of accepted counts gives.
 """
 
@@ -70,7 +70,7 @@ def standard_error(alpha, gamma, num_rounds):
     """Of the mean of accepted counts N, where P(N ≥ i) = α^i for i ≤ γ."""
     survival = alpha ** np.arange(1, gamma + 1)
     variance = ((2 * np.arange(1, gamma + 1) - 1) * survival).sum() - survival.sum() ** 2
-    # where there is no luck the variance is zero but for rounding
+    # where nothing is left to chance the variance is zero but for rounding
     return math.sqrt(variance / num_rounds) if 0 < alpha < 1 else 0.0
 
 

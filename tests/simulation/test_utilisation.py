@@ -7,7 +7,7 @@ from specsim.analysis.resources import bandwidth_share, flops_share
 from specsim.costs.usage import pass_usage, total
 from specsim.forward import Pass
 from specsim.simulation.replica import Simulation
-from specsim.simulation.step_passes import step_works
+from specsim.simulation.step_passes import step_passes
 
 WEIGHTS = 2 * (32 * (4096 * 6144 + 4096 * 4096 + 4096 * 28672 + 14336 * 4096) + 4096 * 128256)
 """Bytes of Llama-3.1-8B's matrices in BF16, its output head among them."""
@@ -41,7 +41,7 @@ def test_the_drafters_passes_count(inputs, run):
     """A step of four requests with three drafts each: what the cost model's own account says of its passes."""
     scenario = inputs(prompt=64, output=64)
     records, simulation = run(scenario, 4, 3), Simulation(scenario)
-    (work,) = step_works(simulation, 4, 3, 100, accepted=1)
+    (work,) = step_passes(simulation, 4, 3, 100, accepted=1)
     ideal = {"ideal": False}
     device = scenario.engine.on(scenario.device)
     drafts = [pass_usage(simulation.drafter, device, draft, **ideal) for draft in work.drafts]

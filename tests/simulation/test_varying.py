@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from specsim.analysis.closed_form import expected_tokens_of
-from specsim.drafting.varied_law import accepted_law, mean_tokens_varied
+from specsim.drafting.expected_varied_tokens import accepted_law, mean_tokens_varied
 from specsim.drafting.varying import chances, overlap_table
 from specsim.inputs.models.policy import OraclePolicy, PerRequestPolicy
 from specsim.simulation.expected import tokens_per_verify

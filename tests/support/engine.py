@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from specsim.costs.step import StepTime
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.ngrams import count_ngrams, tokens_of
 from specsim.drafting.replayed import ReplayedAcceptance
@@ -18,11 +17,11 @@ from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.drafting.varying import VaryingAcceptance
 from specsim.engine import run
 from specsim.engine.advance import advance
-from specsim.engine.config import RULES, Setup
+from specsim.engine.config import ReplicaConfig
 from specsim.engine.kv_cache import new_cache
 from specsim.engine.run import Server
 from specsim.engine.slots import look_ahead
-from specsim.engine.state import BLOCKS_IN_USE, BLOCKS_UNUSED, CHUNKS, DECODES, RUNNING, new_replica, new_requests
+from specsim.engine.state import new_replica, new_requests
 from specsim.engine.verify_chains import verify_chains
 from specsim.engine.verify_trees import verify_trees
 from specsim.inputs.models.acceptance import ConstantAcceptance
@@ -36,9 +35,10 @@ from specsim.inputs.models.policy import (
 )
 from specsim.inputs.models.schedule import SchedulePolicy
 from specsim.inputs.models.speculation import DraftModel, EagleHead
-from specsim.records import RunRecords
+from specsim.records import RunRecords, StepTime
 from specsim.streams import stream
-from specsim.uniforms import luck_key
+from specsim.uniforms import uniforms_key
+from specsim.verification.arrays import Rule
 from specsim.workload.lengths import Lengths
 from specsim.workload.prefixes import Prefixes
 
@@ -122,7 +122,7 @@ def make_domains(longest, rng):
     return varying, ReplayedAcceptance(starts, emitted, longest, 8, rng, sampled=True)
 
 
-def make_setup(
+def make_config(
     *,
     conditional=(0.7, 0.7, 0.7),
     policy=None,
@@ -134,7 +134,7 @@ def make_setup(
     seed=1,
     cost=None,
     **stated,
-) -> Setup:
+) -> ReplicaConfig:
     """How a replica serves; drafts are as long as the profile unless a policy says otherwise.
 
     With at_least they are looked up, and that is the share of lookups that yield at least 1, 2, .. of them.
@@ -142,7 +142,7 @@ def make_setup(
     longest = len(conditional)
     shape = tree(children[:longest]) if rule.startswith("tree") else chain(longest)
     limits = {"max_num_batched_tokens": 256, "kv_tokens": 1_000_000, "decode_only": False, "replication": 0}
-    return Setup(
+    return ReplicaConfig(
         max_num_seqs=max_num_seqs,
         cost=cost or PlainCost(),
         drafter=drafter if longest and at_least is None else None,
@@ -151,15 +151,15 @@ def make_setup(
         shape=shape,
         source=make_source(shape, conditional, rule, stream(seed, "distributions")),
         domains=make_domains(longest, stream(seed, "distributions", 1)) if "mixed" in rule else (),
-        rule=rule.split()[0],
+        rule=Rule[rule.split()[0].upper()],
         seed=seed,
         **limits | stated,
     )
 
 
 @pytest.fixture(scope="session")
-def setup() -> Callable[..., Setup]:
-    return make_setup
+def config() -> Callable[..., ReplicaConfig]:
+    return make_config
 
 
 @pytest.fixture(scope="session")
@@ -220,17 +220,17 @@ class Watched(Server):
 
     def _price(self):
         assert len(self.in_use) < MOST_STEPS, "no end in sight"
-        count, seats, requests = self.replica.number, self.replica.seats, self.requests
+        count, batch, requests = self.replica.counters, self.replica.batch, self.requests
         self.blocks.append(requests.blocks.copy())
-        self.in_use.append(int(count[BLOCKS_IN_USE]))
-        self.unused.append(int(count[BLOCKS_UNUSED]))
+        self.in_use.append(int(count.blocks_in_use[0]))
+        self.unused.append(int(count.blocks_unused[0]))
         self.on_host.append(requests.on_host.copy())
-        self.running.append(seats.running[: count[RUNNING]].tolist())
+        self.running.append(batch.running[: count.running[0]].tolist())
         self.left.append(requests.left.copy())
         self.emitted.append(requests.emitted.copy())
         self.preempted.append(requests.preempted.copy())
-        self.decodes.append(seats.decodes[: count[DECODES]].tolist())
-        chunks = seats.chunks[: count[CHUNKS]].tolist(), seats.chunk_tokens[: count[CHUNKS]].tolist()
+        self.decodes.append(batch.decodes[: count.decodes[0]].tolist())
+        chunks = batch.chunks[: count.chunks[0]].tolist(), batch.chunk_tokens[: count.chunks[0]].tolist()
         self.chunks.append(list(zip(*chunks, strict=True)))
         super()._price()
 
@@ -239,7 +239,7 @@ class Case(NamedTuple):
     """A run: of which requests, how, and how they come."""
 
     lengths: Lengths
-    setup: Setup
+    config: ReplicaConfig
     arrivals: np.ndarray
     concurrency: int = 0
     think: np.ndarray = np.zeros(0)
@@ -249,14 +249,14 @@ class Case(NamedTuple):
     def requests(self) -> Lengths:
         """The requests with all that is said of them."""
         lengths = dataclasses.replace(self.lengths, priority=self.priority)
-        if not self.setup.domains:
+        if not self.config.domains:
             return lengths
         number = np.arange(len(lengths.prompt))  # all domains in turn, with one of two recordings
         return dataclasses.replace(lengths, domain=number % 3, recording=number // 3 % 2)
 
     def server(self, kind=Server):
         """A server that knows who comes."""
-        server = kind(self.setup, self.requests, self.think)
+        server = kind(self.config, self.requests, self.think)
         server.send(np.zeros(min(self.concurrency, len(self.lengths.prompt))) if self.concurrency else self.arrivals)
         return server
 
@@ -312,14 +312,14 @@ def prefixes(draw, prompt):
 
 @st.composite
 def any_case(draw, make_cost=PlainCost, max_priority=0, keeps=True):
-    """Limits are tight but every request can be served. Unless it keeps any cache, what is lost is computed anew."""
+    """Limits are tight, but every request can be served. Unless it keeps any cache, what is lost is computed anew."""
     pairs = np.array(draw(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 30)), min_size=1, max_size=12)))
     number, longest, block_size = len(pairs), int(pairs.sum(axis=1).max()), draw(st.sampled_from([1, 4, 16]))
     rule, conditional = draw(st.sampled_from(ALL_RULES)), draw(st.lists(st.floats(0, 1), max_size=4))
     blocks = -(-(longest + MOST_NODES) // block_size) + draw(st.integers(0, 3) | st.integers(0, 100))
     chunked, looks_up = draw(st.booleans()), rule.endswith(("argmax", "one_hot", "greedy")) and draw(st.booleans())
     shares = st.lists(st.floats(0, 1), min_size=len(conditional), max_size=len(conditional))
-    setup = make_setup(
+    config = make_config(
         conditional=conditional,
         policy=draw(policies(len(conditional), rule, make_cost)),
         max_num_seqs=draw(st.integers(1, 8)),
@@ -343,9 +343,9 @@ def any_case(draw, make_cost=PlainCost, max_priority=0, keeps=True):
     prompt, output = pairs.T
     lengths = Lengths(prompt, output, prefixes=draw(prefixes(prompt)))
     if draw(st.booleans()):
-        return Case(lengths, setup, np.cumsum(draw(times)), priority=priority)
+        return Case(lengths, config, np.cumsum(draw(times)), priority=priority)
     think = np.array(draw(times)) if draw(st.booleans()) else np.zeros(number)
-    return Case(lengths, setup, np.zeros(0), draw(st.integers(1, 10)), think, priority)
+    return Case(lengths, config, np.zeros(0), draw(st.integers(1, 10)), think, priority)
 
 
 @pytest.fixture(scope="session")
@@ -376,7 +376,7 @@ class Rounds:
         num_slots: most requests admitted at once.
         source, shape, rule: what drafts and judges.
         num_positions: of which uniforms are drawn.
-        replication: of the luck.
+        replication: of the uniforms.
     """
 
     def __init__(self, num_slots, source, shape, rule, num_positions, replication=0):
@@ -386,7 +386,7 @@ class Rounds:
             many, num_slots, 1, 1, num_positions, columns, shape.num_levels, np.zeros(1), new_cache(0)
         )
         self._requests = new_requests(zeros, zeros, zeros, zeros)
-        self._key, self._free = luck_key(1, replication), list(range(num_slots))
+        self._key, self._free = uniforms_key(1, replication), list(range(num_slots))
         self._how = source, shape, rule
 
     def admit(self, request):
@@ -398,15 +398,15 @@ class Rounds:
 
     def verify(self, requests, positions, num_draft):
         """Tokens per round, and whether a draft was accepted that the drafter has not computed."""
-        batch, (source, shape, rule), seats = len(requests), self._how, self._replica.seats
+        number, (source, shape, rule), batch = len(requests), self._how, self._replica.batch
         self._requests.emitted[requests] = positions
-        self._replica.number[DECODES] = batch
-        seats.decodes[:batch], seats.num_draft[:batch] = requests, num_draft
+        self._replica.counters.decodes[0] = number
+        batch.decodes[:number], batch.num_draft_tokens[:number] = requests, num_draft
         if rule == "tree":
             verify_trees(self._replica, self._requests, source, shape)
         else:
-            verify_chains(self._replica, self._requests, source.rows, RULES[rule])
-        return seats.num_out[:batch].copy(), seats.last_is_new[:batch].copy()
+            verify_chains(self._replica, self._requests, source.rows, Rule[rule.upper()])
+        return batch.num_out[:number].copy(), batch.last_is_new[:number].copy()
 
 
 @pytest.fixture(scope="session")

@@ -9,15 +9,15 @@ import numpy as np
 
 from specsim.costs.extrapolation import Extrapolation
 from specsim.costs.memory import MemoryPlan
-from specsim.costs.step import StepTime
 from specsim.costs.usage import Usage, pass_usage, total
 from specsim.drafting.stated import draft_shape
 from specsim.errors import InfeasibleError, InputError, Problem
 from specsim.forward import Reach
 from specsim.inputs.read.scenario import Inputs
+from specsim.records import StepTime
 from specsim.simulation.expected import LENGTH_SAMPLE, mean_context, tokens_per_round
 from specsim.simulation.replica import Simulation
-from specsim.simulation.step_passes import StepWork, step_works
+from specsim.simulation.step_passes import StepPasses, step_passes
 
 RESOURCES = ("weights", "kv", "compute", "launches", "links", "host")
 """What a step can wait for: memory for weights or KV, arithmetic, launches of kernels, other devices, the host."""
@@ -185,7 +185,7 @@ def _beyond_the_engine(inputs: Inputs, batch: int, num_draft_tokens: int, prompt
 def _step(simulation: Simulation, batch: int, num_draft_tokens: int, context: int, prompt_tokens: int) -> StepReport:
     tokens = tokens_per_round(simulation, num_draft_tokens)
     drafted, plain = (
-        step_works(simulation, batch, k, context, accepted=round(tokens - 1), prompt_tokens=prompt_tokens)
+        step_passes(simulation, batch, k, context, accepted=round(tokens - 1), prompt_tokens=prompt_tokens)
         for k in (num_draft_tokens, 0)
     )
     cost = simulation.step_cost(num_draft_tokens > 0)
@@ -212,12 +212,12 @@ def _step(simulation: Simulation, batch: int, num_draft_tokens: int, context: in
     )
 
 
-def _mean_time(simulation: Simulation, works: Sequence[StepWork]) -> StepTime:
+def _mean_time(simulation: Simulation, works: Sequence[StepPasses]) -> StepTime:
     """Of steps that are equally likely."""
     return StepTime(*np.mean([work.price(simulation) for work in works], axis=0).tolist())
 
 
-def _usage(simulation: Simulation, work: StepWork) -> Usage:
+def _usage(simulation: Simulation, work: StepPasses) -> Usage:
     """The whole step's; bytes and operations of one device, of which a pipeline stage has its share."""
     inputs = simulation.inputs
     device, ideal = inputs.engine.on(inputs.device), inputs.scenario.deployment.ideal

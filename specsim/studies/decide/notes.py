@@ -14,7 +14,7 @@ from specsim.inputs.models.schedule import SchedulePolicy
 from specsim.inputs.models.speculation import DraftModel, EagleHead
 from specsim.simulation.expected import mean_context, tokens_per_round
 from specsim.simulation.replica import Simulation
-from specsim.simulation.step_passes import step_works
+from specsim.simulation.step_passes import step_passes
 from specsim.units import plural
 
 LARGE_DRAFTER = 0.5  # of a step without speculation that drafting takes: from there on a third of each round and more
@@ -49,8 +49,8 @@ def _large_drafter(simulation: Simulation, num_draft_tokens: int) -> Iterator[st
         return
     context = mean_context(simulation)
     accepted = round(tokens_per_round(simulation, num_draft_tokens) - 1)
-    (plain,) = step_works(simulation, 1, 0, context, accepted=0)
-    (drafted,) = step_works(simulation, 1, num_draft_tokens, context, accepted=accepted)
+    (plain,) = step_passes(simulation, 1, 0, context, accepted=0)
+    (drafted,) = step_passes(simulation, 1, num_draft_tokens, context, accepted=accepted)
     drafting, passes = drafted.price(simulation).draft, len(drafted.drafts)
     if not simulation.inputs.scenario.deployment.ideal:
         drafting += passes * simulation.inputs.engine.draft_pass_time(drafter.facts.pass_kind)

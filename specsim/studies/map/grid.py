@@ -182,7 +182,7 @@ def worth_running(inputs: Inputs, context: int, batches: Sequence[int]) -> list[
     So many can as the pool holds prompts of, and the engine takes: with outputs there are no more.
     """
     simulation, prompt = Simulation(inputs), lengths_at(inputs, context).prompt_tokens
-    block = inputs.engine.tokens_per_block
+    block = simulation.block_size
     most = []
     for k in (0, max(draft_lengths(inputs.scenario))):
         held = -(-simulation.memory(k > 0).pool_tokens(prompt) // block) * block

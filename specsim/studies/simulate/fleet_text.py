@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from specsim.analysis.run_metrics import THROUGHPUT
+from specsim.arrays import Ints
 from specsim.inputs.models.scenario import Scenario
-from specsim.records import Ints
 from specsim.reporting.fleet import devices_words, fleet_words, num_devices
 from specsim.reporting.wording import from_to
 from specsim.studies.simulate.run import LoadResult

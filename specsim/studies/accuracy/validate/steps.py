@@ -120,7 +120,11 @@ def step_seconds(simulation: Simulation, row: Step) -> float:
     elif isinstance(drafter, NgramLookup):
         parts = cost.price(verify, num_lookups=row.requests, mode=row.mode)
     else:
-        parts = cost.price(verify, _draft_passes(drafter, row, hands_on_all=simulation.hands_on_all), mode=row.mode)
+        parts = cost.price(
+            verify,
+            _draft_passes(drafter, row, first_pass_over_verified=simulation.first_pass_over_verified),
+            mode=row.mode,
+        )
     return sum(parts) - parts.host - parts.draft if row.measured == "forward" else sum(parts)
 
 
@@ -133,11 +137,11 @@ def _target_pass(row: Step) -> Pass:
     return Pass(tokens, rows, row.requests, sum(contexts), pairs, verify_context=verifying)
 
 
-def _draft_passes(drafter: ModelDrafter, row: Step, *, hands_on_all: bool) -> Iterable[Pass]:
+def _draft_passes(drafter: ModelDrafter, row: Step, *, first_pass_over_verified: bool) -> Iterable[Pass]:
     """The drafter's passes before a verify; it starts from the context without this step's drafts."""
     wanted = np.full(row.requests, row.num_draft_tokens)
     emitted = 1 + row.num_draft_tokens / 2 if row.acceptance_length is None else row.acceptance_length
     accepted = np.full(row.requests, round(emitted - 1))
-    catch_up = catch_up_tokens(drafter, accepted, accepted == wanted, wanted + 1 if hands_on_all else None)
+    catch_up = catch_up_tokens(drafter, accepted, accepted == wanted, wanted + 1 if first_pass_over_verified else None)
     contexts = np.array(row.per_request()[1]) - row.num_draft_tokens
     return draft_passes(drafter, chain(row.num_draft_tokens), wanted, catch_up, contexts)

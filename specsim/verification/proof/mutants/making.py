@@ -14,13 +14,13 @@ import numpy as np
 from specsim.verification.arrays import Bools, ChainVerifier, Emitted, Float64s, Floats, Ints, Outcome
 from specsim.verification.drafts import Drafts, dense
 from specsim.verification.draws import assemble
-from specsim.verification.mixed import Rule, mixed, uniforms_for
+from specsim.verification.mixed import Decide, mixed, uniforms_for
 
 Steps = Callable[[Drafts, Float64s, Float64s], Emitted]
 Mixture = Callable[[Drafts, Bools, Float64s, Float64s], Outcome]
 
 
-def from_rule(rule: Rule) -> ChainVerifier:
+def from_rule(rule: Decide) -> ChainVerifier:
     """A verifier that goes by this rule in rows that are not greedy; like all here it checks nothing."""
 
     def steps(drafts: Drafts, greedy: Bools | None, accept: Float64s, final: Float64s) -> Emitted:

@@ -1,24 +1,23 @@
 """Tokens per verify in closed form where acceptance varies.
 
 Requests of a class go on with the next round where the last one stopped, so a round does not begin at a position drawn
-by the shares of hard and easy ones: the more is accepted, the fewer rounds begin. The law of the kind of position at
-which rounds begin is the stationary law of the chain from one round's start to the next; ends of outputs are left out.
+by the shares of hard and easy ones: the more is accepted, the fewer rounds begin. Whether a round begins at a
+hard position has the stationary distribution of the chain from one round's start to the next; ends of outputs are left
+out.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats
 from specsim.drafting.beta import LEVELS
 from specsim.drafting.varying import Chances, chances, context_factors, overlap_table
 from specsim.inputs.models.acceptance import StatedAcceptance
 
-Floats = NDArray[np.float64]
-
 
 def accepted_law(overlap: Floats, chance: Chances) -> Floats:
-    """P(so many drafts of a round are accepted), over all rounds of one class of requests; shape [K+1].
+    """P(0, 1, .. K drafts of a round are accepted), over all rounds of one class of requests [K+1].
 
     Args:
         overlap: acceptance by position in the draft, at easy and at hard output positions [K, 2].
@@ -31,15 +30,15 @@ def accepted_law(overlap: Floats, chance: Chances) -> Floats:
         alive = (alive * both) @ step
     ends.append(alive)  # the last token, recovered or bonus, stands where the draft ended
     start = _stationary(sum(end @ step for end in ends)) if chance.share else np.array([1.0, 0.0])
-    law: Floats = np.array([start @ end.sum(axis=1) for end in ends])
-    return law
+    distribution: Floats = np.array([start @ end.sum(axis=1) for end in ends])
+    return distribution
 
 
 def _stationary(step: Floats) -> Floats:
-    """The stationary law of a chain of two states [2]; where both are left for good, that they have in common."""
+    """The stationary distribution of a chain of two states, easy and hard [2]."""
     to_hard, to_easy = step[0, 1], step[1, 0]
-    law: Floats = np.array([to_easy, to_hard]) / (to_easy + to_hard)
-    return law
+    distribution: Floats = np.array([to_easy, to_hard]) / (to_easy + to_hard)
+    return distribution
 
 
 def tokens_by_level(stated: StatedAcceptance, num_draft_tokens: int, context: float) -> Floats:

@@ -14,9 +14,9 @@ DRAFT_MODEL = DraftModel(kind="draft_model", model="x")
 EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")
 
 
-def test_one_request_from_prompt_to_end_by_hand(setup, lengths):
+def test_one_request_from_prompt_to_end_by_hand(config, lengths):
     """A prompt of 10 in chunks of at most 8, then 4 output tokens with one draft, always accepted."""
-    how = setup(conditional=(1.0,), max_num_batched_tokens=8)
+    how = config(conditional=(1.0,), max_num_batched_tokens=8)
     serve_closed_loop(how, lengths((10, 4)), 1)
     chunk = Pass(8, 0, 1, context_tokens=8, query_context=36, prompt_query_context=36, prompt_tokens=8)
     end_of_prompt = Pass(2, 1, 1, 10, query_context=9 + 10, prompt_query_context=9 + 10, prompt_tokens=2)
@@ -31,17 +31,17 @@ def test_one_request_from_prompt_to_end_by_hand(setup, lengths):
     ]
 
 
-def test_an_engine_that_hands_the_whole_round_on_has_rejected_drafts_computed_too(setup, lengths):
-    how = setup(conditional=(0.0,), decode_only=True)
-    serve_closed_loop(replace(how, hands_on_all=True), lengths((10, 4)), 1)
+def test_an_engine_that_hands_the_whole_round_on_has_rejected_drafts_computed_too(config, lengths):
+    how = config(conditional=(0.0,), decode_only=True)
+    serve_closed_loop(replace(how, first_pass_over_verified=True), lengths((10, 4)), 1)
     # the one draft is never accepted; the first pass after the prompt has nothing else to take in
     assert [drafts[0].tokens for _, drafts in how.cost.asked] == [1, 2, 2, 2]
 
 
-def test_a_tree_from_step_to_step_by_hand(setup, lengths):
+def test_a_tree_from_step_to_step_by_hand(config, lengths):
     """Two levels of 2 and 2 nodes, the second below the first child; all accepted, so 3 tokens a step out of 6."""
     pairs = lengths((10, 6))
-    how = setup(conditional=(1.0, 1.0), rule="tree one_hot", children=((2,), (2, 0)), decode_only=True)
+    how = config(conditional=(1.0, 1.0), rule="tree one_hot", children=((2,), (2, 0)), decode_only=True)
     records = serve_closed_loop(how, pairs, 1)
     assert how.cost.asked == [
         # the root sees 10 entries, the first level one more each, the second two; 4 more are read than the context
@@ -61,17 +61,17 @@ def test_a_tree_from_step_to_step_by_hand(setup, lengths):
     assert acceptance(records.requests, records.rounds).wasted_draft_fraction == 0.5
 
 
-def test_a_draft_model_catches_up_with_leaves_that_were_accepted(setup, lengths):
+def test_a_draft_model_catches_up_with_leaves_that_were_accepted(config, lengths):
     """The only candidates are at the first level: a draft model computed none of them."""
     pairs = lengths((10, 5))
-    how = setup(conditional=(1.0,), rule="tree one_hot", children=((2,),), decode_only=True, drafter=DRAFT_MODEL)
+    how = config(conditional=(1.0,), rule="tree one_hot", children=((2,),), decode_only=True, drafter=DRAFT_MODEL)
     serve_closed_loop(how, pairs, 1)
     assert [drafts[0].tokens for _, drafts in how.cost.asked] == [1, 2, 2]
 
 
-def test_decodes_and_prompt_chunks_share_a_step(setup, lengths):
+def test_decodes_and_prompt_chunks_share_a_step(config, lengths):
     pairs = lengths((4, 3), (9, 2))
-    how, ending = setup(conditional=(), max_num_batched_tokens=8), attended(5, 9)
+    how, ending = config(conditional=(), max_num_batched_tokens=8), attended(5, 9)
     serve_closed_loop(how, pairs, 2)
     assert how.cost.asked == [
         # 4 tokens end the first prompt, 4 begin the second
@@ -112,10 +112,10 @@ def added(one, other):
 
 @pytest.mark.parametrize("drafter", [DRAFT_MODEL, EAGLE3], ids=["draft model", "eagle3"])
 @pytest.mark.parametrize("budget", [256, 11], ids=["ample budget", "drafts cut by the budget"])
-def test_ragged_decodes_are_those_of_a_replay(setup, lengths, ragged_policy, drafter, budget):
+def test_ragged_decodes_are_those_of_a_replay(config, lengths, ragged_policy, drafter, budget):
     """A policy that sometimes asks for no draft leaves the drafter behind: it catches up when it is next asked."""
     pairs = lengths((30, 20), (5, 31), (17, 26), (64, 9), (2, 40))
-    how = setup(
+    how = config(
         policy=ragged_policy(3),
         decode_only=True,
         drafter=drafter,
@@ -129,9 +129,9 @@ def test_ragged_decodes_are_those_of_a_replay(setup, lengths, ragged_policy, dra
     assert (records.rounds.num_draft == 0).any()
 
 
-def test_drafts_that_are_looked_up_cost_no_pass_but_a_look_for_each_request_that_drafts(setup, lengths, ragged_policy):
+def test_drafts_that_are_looked_up_cost_no_pass_but_a_look_for_each_request_that_drafts(config, lengths, ragged_policy):
     pairs = lengths((30, 20), (5, 31), (17, 26))
-    how = setup(policy=ragged_policy(3), rule="token argmax", at_least=(1.0, 1.0, 1.0))
+    how = config(policy=ragged_policy(3), rule="token argmax", at_least=(1.0, 1.0, 1.0))
     rounds = serve_closed_loop(how, pairs, 3).rounds
     assert all(drafts == [] for _, drafts in how.cost.asked)
     drafting = np.bincount(rounds.step, rounds.num_draft > 0, minlength=len(how.cost.asked))
@@ -139,26 +139,26 @@ def test_drafts_that_are_looked_up_cost_no_pass_but_a_look_for_each_request_that
     assert {0, 1, 2, 3} == set(how.cost.lookups)
 
 
-def test_without_drafts_no_draft_pass_is_priced(setup, lengths):
-    how = setup(conditional=())
+def test_without_drafts_no_draft_pass_is_priced(config, lengths):
+    how = config(conditional=())
     serve_closed_loop(how, lengths((30, 20), (5, 31)), 2)
     assert all(drafts == [] for _, drafts in how.cost.asked)
 
 
 @pytest.mark.parametrize(("kv_tokens", "together"), [(32, 2), (31, 1)])
-def test_the_pool_has_to_hold_all_nodes(setup, lengths, kv_tokens, together):
+def test_the_pool_has_to_hold_all_nodes(config, lengths, kv_tokens, together):
     """Two requests of 10 tokens with 4 nodes each in blocks of 16; blocks that are not whole are of no use."""
     pairs = lengths((10, 2), (10, 2))
-    how = setup(
+    how = config(
         conditional=(1.0, 1.0), rule="tree one_hot", children=((2,), (2, 0)), kv_tokens=kv_tokens, decode_only=True
     )
     assert serve_closed_loop(how, pairs, 2).steps.num_running.max() == together
 
 
-def test_a_pool_that_needs_more_room_for_a_token_holds_fewer(setup, lengths):
+def test_a_pool_that_needs_more_room_for_a_token_holds_fewer(config, lengths):
     """As where a drafter's cache is counted in the target's tokens: 10 tokens and a draft take the room of 22."""
     pairs = lengths((10, 2), (10, 2))
-    how = setup(conditional=(1.0,), kv_tokens=48, decode_only=True, pool_tokens=lambda tokens: 2 * tokens)
+    how = config(conditional=(1.0,), kv_tokens=48, decode_only=True, pool_tokens=lambda tokens: 2 * tokens)
     steps = serve_closed_loop(how, pairs, 2).steps
     assert steps.kv_tokens.tolist() == [32, 32]
     assert steps.num_running.tolist() == [1, 1]

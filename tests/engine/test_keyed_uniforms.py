@@ -1,4 +1,4 @@
-"""A request's luck is its own: it depends neither on who shares the batch nor on the order, slot or time of service."""
+"""A request's uniforms depend neither on who shares the batch nor on the order, slot or time of service."""
 
 from dataclasses import fields
 
@@ -20,8 +20,8 @@ from specsim.uniforms import (
     LANE_DRAFT,
     LANE_FINAL,
     NUM_LANES,
-    draw_luck,
-    luck_key,
+    draw_uniforms,
+    uniforms_key,
 )
 from specsim.verification import verify_block, verify_chain, verify_tree
 
@@ -34,7 +34,7 @@ CHILDREN = ((3,), (2, 1, 0), (1, 1, 2), (1, 0, 1, 1))
 
 @pytest.fixture(scope="module")
 def make_rounds(rounds_at):
-    def made(num_slots, *, rule="token", num_positions=POSITIONS, longest=LONGEST, source=None, shape=None, **luck):
+    def made(num_slots, *, rule="token", num_positions=POSITIONS, longest=LONGEST, source=None, shape=None, **uniforms):
         if rule.startswith("tree"):
             shape = shape or tree(CHILDREN)
             source = source or tree_source(rule, shape)
@@ -42,7 +42,7 @@ def make_rounds(rounds_at):
             shape, sampled = chain(longest), "argmax" not in rule
             conditional = [0.7] * longest
             source = source or PositionAcceptance(conditional, 8, stream(1, "distributions"), sampled=sampled)
-        return rounds_at(num_slots, source, shape, rule.split()[0], num_positions, **luck)
+        return rounds_at(num_slots, source, shape, rule.split()[0], num_positions, **uniforms)
 
     return made
 
@@ -50,7 +50,7 @@ def make_rounds(rounds_at):
 def uniforms_of(request, purpose=BY_POSITION, replication=0, columns=1):
     """The table [lanes, positions, columns] of a request, from its first output position on."""
     table = np.empty((NUM_LANES, columns, POSITIONS))
-    draw_luck(table, luck_key(1, replication), request, 0, purpose)
+    draw_uniforms(table, uniforms_key(1, replication), request, 0, purpose)
     return table.transpose(0, 2, 1)
 
 
@@ -214,7 +214,7 @@ def test_luck_does_not_depend_on_how_long_outputs_can_be(make_rounds, rule):
 
 
 def test_a_shorter_draft_is_accepted_as_far_as_it_goes(make_rounds):
-    """Paired luck: at one position, K drafts are accepted up to min(K, what more drafts are accepted up to)."""
+    """Paired uniforms: at one position, K drafts are accepted up to min(K, what more drafts are accepted up to)."""
     rounds = make_rounds(1)
     rounds.admit(0)
     for position in range(POSITIONS - LONGEST):
@@ -230,20 +230,20 @@ def rounds_of(records, request):
 
 @pytest.mark.parametrize("decode_only", [True, False])
 @pytest.mark.parametrize("rule", RULES)
-def test_rounds_of_a_request_are_the_same_at_every_concurrency(setup, lengths, decode_only, rule):
+def test_rounds_of_a_request_are_the_same_at_every_concurrency(config, lengths, decode_only, rule):
     pairs = lengths(*[(5 + i, 20 + 3 * i) for i in range(16)])
     runs = [
-        serve_closed_loop(setup(decode_only=decode_only, rule=rule), pairs, concurrency) for concurrency in (1, 3, 8)
+        serve_closed_loop(config(decode_only=decode_only, rule=rule), pairs, concurrency) for concurrency in (1, 3, 8)
     ]
     for request in range(16):
         first, *others = (rounds_of(records, request) for records in runs)
         assert all(other == first for other in others)
 
 
-def test_another_replication_or_seed_has_other_luck(setup, lengths):
+def test_another_replication_or_seed_has_other_luck(config, lengths):
     pairs = lengths(*[(5, 60)] * 4)
     accepted = [
-        serve_closed_loop(setup(**streams), pairs, 4).rounds.num_accepted.tolist()
+        serve_closed_loop(config(**streams), pairs, 4).rounds.num_accepted.tolist()
         for streams in ({"seed": 1}, {"seed": 2}, {"seed": 1, "replication": 1})
     ]
     assert accepted[0] != accepted[1]
@@ -251,11 +251,11 @@ def test_another_replication_or_seed_has_other_luck(setup, lengths):
 
 
 @pytest.mark.parametrize("rule", ["token", "block", "tree with_replacement"])
-def test_how_far_ahead_luck_is_drawn_makes_no_difference(setup, lengths, monkeypatch, rule):
+def test_how_far_ahead_luck_is_drawn_makes_no_difference(config, lengths, monkeypatch, rule):
     pairs, runs = lengths(*[(5 + i, 20 + 3 * i) for i in range(8)]), []
     for ahead in (1, 7, 256):
         monkeypatch.setattr(run, "POSITIONS_AHEAD", ahead)
-        runs.append(serve_closed_loop(setup(rule=rule), pairs, 4).rounds)
+        runs.append(serve_closed_loop(config(rule=rule), pairs, 4).rounds)
     for column in fields(runs[0]):
         first, *others = (getattr(rounds, column.name).tobytes() for rounds in runs)
         assert all(other == first for other in others)

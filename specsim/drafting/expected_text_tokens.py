@@ -1,4 +1,4 @@
-"""Tokens per verify of two language models in closed form: the stationary law of contexts at which rounds begin.
+"""Tokens per verify of two language models, from the stationary distribution of contexts at which rounds begin.
 
 In context s a token x is accepted as a draft with min(p, q)(x), and given out where a draft failed with
 max(0, p − q)(x); both lead to the context after x. So a round is a product of such steps, and rounds follow one another
@@ -8,35 +8,35 @@ as a chain.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats
 from specsim.drafting.text_models import TextModels
 
-Floats = NDArray[np.float64]
-
 SETTLED, MOST_ROUNDS = 1e-10, 2000
-"""Where the law of contexts moves by less from one round to the next, or after so many, it is taken as stationary."""
+"""The distribution of contexts counts as stationary when a round moves it by less, or after MOST_ROUNDS."""
 
 
 def mean_text_tokens(models: TextModels, num_draft_tokens: int) -> float:
     """Mean tokens per verify over all rounds of long outputs, of the models of one domain."""
     q = models.q[models.q_row]
     both, rest = np.minimum(models.p, q), np.maximum(models.p - q, 0.0)
-    law: Floats = np.bincount(models.starts, minlength=len(models.p)).astype(np.float64) / len(models.starts)
+    distribution: Floats = np.bincount(models.starts, minlength=len(models.p)).astype(np.float64) / len(models.starts)
     for _ in range(MOST_ROUNDS):
-        following: Floats = np.zeros(len(law))
-        alive, tokens = law, 1.0
+        following: Floats = np.zeros(len(distribution))
+        alive, tokens = distribution, 1.0
         for _ in range(num_draft_tokens):
             following += _moved(models, alive, rest)
             alive = _moved(models, alive, both)
             tokens += alive.sum()
         following += _moved(models, alive, models.p)
-        if np.abs(following - law).sum() < SETTLED:
+        if np.abs(following - distribution).sum() < SETTLED:
             break
-        law = following / following.sum()
+        distribution = following / following.sum()
     return float(tokens)
 
 
-def _moved(models: TextModels, law: Floats, weights: Floats) -> Floats:
-    """What a law of contexts becomes after a token of these weights [R]."""
-    return np.bincount(models.step.ravel(), (law[:, None] * weights).ravel(), len(law)).astype(np.float64)
+def _moved(models: TextModels, distribution: Floats, weights: Floats) -> Floats:
+    """What a distribution of contexts becomes after a token of these weights [R]."""
+    return np.bincount(models.step.ravel(), (distribution[:, None] * weights).ravel(), len(distribution)).astype(
+        np.float64
+    )
