@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.acceptance import AcceptanceSummary, acceptance, tallied_acceptance
 from specsim.analysis.latencies import (
@@ -31,11 +30,9 @@ from specsim.analysis.latencies import (
 from specsim.analysis.metrics import mean_running_batch, output_tokens_per_s
 from specsim.analysis.replicas import num_replicas
 from specsim.analysis.steady import Window, sent_within, within
+from specsim.arrays import Bools, Floats, Ints
 from specsim.records import PARTS, RoundTally, RunRecords
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 ANY_LATENCY = LatencyLimits(np.inf, np.inf, np.inf)
 
 

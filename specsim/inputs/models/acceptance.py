@@ -13,14 +13,14 @@ from itertools import pairwise
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pydantic import Field, model_validator
 
+from specsim.arrays import Floats
 from specsim.inputs.models.base import Count, Fraction, Input, Number
 from specsim.inputs.models.token_sources import NgramModels, ReplayAcceptance
 from specsim.inputs.models.variation import ByContext, HardStretches
 
-Floats = NDArray[np.float64]
 ListedLength = Annotated[int, Field(ge=1, le=64)]
 
 

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval, unpaired_speedup_interval
 from specsim.analysis.pareto import ROUNDING, on_frontier
+from specsim.arrays import Floats
 from specsim.studies.compare.alike import share_requests
 from specsim.studies.compare.run import Comparison, Subject
 from specsim.studies.curve.grid_runs import CLEARLY_BELOW
 from specsim.studies.plan.arms import Arm
 from specsim.studies.shared.points import PointRuns
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.crossings import Crossings, find_crossings
+from specsim.arrays import Floats
 from specsim.inputs.read.scenario import Inputs
 from specsim.studies.shared.points import Point, PointRuns, Progress, run_all
 
-Floats = NDArray[np.float64]
 Runs = dict[Point, PointRuns]
 CLEARLY_BELOW = 0.98  # a mean running batch under this share of the batch in flight is called a limit
 GRID_SHARE = 0.85  # of the work; the rest refines the crossings

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from specsim.analysis.crossings import Crossings
 from specsim.analysis.intervals import mean_interval, paired_speedup_interval
+from specsim.arrays import Floats
 from specsim.costs.extrapolation import Extrapolation
 from specsim.forward import farthest
 from specsim.inputs.read.scenario import Inputs
@@ -23,7 +23,6 @@ from specsim.studies.curve.grid_runs import CLEARLY_BELOW, Runs, crossings_of, r
 from specsim.studies.shared.notes import input_notes
 from specsim.studies.shared.points import Point, Progress, num_requests
 
-Floats = NDArray[np.float64]
 NUM_CLOSED_FORM_BATCHES = 80
 
 

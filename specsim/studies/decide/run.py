@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.intervals import Interval, paired_speedup_interval
+from specsim.arrays import Floats
 from specsim.costs.extrapolation import Extrapolation
 from specsim.errors import InputError, Problem
 from specsim.forward import farthest
@@ -24,7 +24,6 @@ from specsim.studies.decide.schedules import Throughputs, draft_length_at, sched
 from specsim.studies.shared.points import Point, PointRuns, Progress, run_all
 from specsim.units import plural
 
-Floats = NDArray[np.float64]
 CURVE_SHARE = 0.85  # of the work; the rest simulates the schedule
 
 

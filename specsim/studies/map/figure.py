@@ -24,9 +24,9 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from numpy.typing import NDArray
 
+from specsim.arrays import Floats
 from specsim.reporting.style import BLUE, GREY, INK, PALE, STYLE, VERMILLION, new_figure
 
-Floats = NDArray[np.float64]
 CONTOURS = (0.9, 1.1, 1.5, 2.0)
 STRONGEST = np.log(2.0)
 """The log of the speedup from which on colours grow no stronger."""

@@ -11,14 +11,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from specsim.analysis.intervals import Interval, paired_speedup_interval
+from specsim.arrays import Floats
 from specsim.inputs.models.acceptance import geometric_acceptance
 from specsim.inputs.models.speculation import Speculation
-
-Floats = NDArray[np.float64]
 
 
 class Required(NamedTuple):

@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.resources import bandwidth_share, busy_share, flops_share, kv_share
 from specsim.analysis.steady import Window, seconds_within
+from specsim.arrays import Floats
 from specsim.records import PARTS, RunRecords
 from specsim.simulation.replica import Simulation
 
-Floats = NDArray[np.float64]
 FULL = 0.95  # of the KV pool: blocks are taken by whole requests, so that it is never quite full
 OFTEN = 0.05  # of the time in steps: what is full less often holds up next to nobody
 KINDS = {"weights": "bandwidth", "kv": "bandwidth", "compute": "compute", "launch": "host", "host": "host"}

@@ -17,7 +17,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.intervals import (
     Interval,
@@ -26,12 +25,12 @@ from specsim.analysis.intervals import (
     t_quantile,
     unpaired_speedup_interval,
 )
+from specsim.arrays import Floats
 from specsim.inputs.models.plan import Plan
 from specsim.studies.plan.margins import log_margins, percentiles_of
 from specsim.studies.plan.search import largest_below
 from specsim.studies.plan.trials import Trials
 
-Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
 STEPS_PER_WIDTH = 3  # rates of the grid within the width asked for
 FIRST_SHARE = 1 / 8  # of the saturated rate, where the search begins

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from specsim.arrays import Floats, Ints
 from specsim.inputs.models.plan import Plan
 from specsim.inputs.models.workload import ClosedLoop, RateProfile, Replay
 from specsim.simulation.replica import Simulation
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 ROUNDING = 1e-9  # a replica more for a rate that exceeds a whole number of them by this share is an error of floats
 
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from specsim.analysis.latencies import chunk_gaps, e2e, tallied_itl, tpot, ttft
 from specsim.analysis.steady import Window, sent_within, steady_window
+from specsim.arrays import Floats
 from specsim.inputs.models.plan import Limit
 from specsim.records import RunRecords
 
-Floats = NDArray[np.float64]
 FEWEST = 50  # requests within the steady window; of fewer, a percentile says nothing
 
 

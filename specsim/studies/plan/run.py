@@ -7,12 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from specsim.analysis.intervals import Interval
 from specsim.analysis.metrics import reach
 from specsim.analysis.steady import steady_window
+from specsim.arrays import Ints
 from specsim.costs.extrapolation import Extrapolation
 from specsim.engine.run import warm_up
 from specsim.errors import InfeasibleError, Problem
@@ -30,7 +28,6 @@ from specsim.studies.plan.unloaded import Floor, floors
 from specsim.studies.shared.executors import Workers, spread
 from specsim.studies.shared.points import Progress
 
-Ints = NDArray[np.int64]
 FLOOR_REQUESTS = 1000
 HOUR = 3600.0
 

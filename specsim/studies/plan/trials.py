@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.steady import steady_window, within
+from specsim.arrays import Floats
 from specsim.inputs.models.base import MOST_IN_FLIGHT
 from specsim.inputs.models.plan import Limit
 from specsim.inputs.models.workload import ClosedLoop, Constant, Gamma, Load, Poisson, Replay
@@ -18,7 +18,6 @@ from specsim.simulation.fleet import simulation_of
 from specsim.studies.plan.arms import Arm
 from specsim.studies.plan.margins import log_margins, steady_percentiles
 
-Floats = NDArray[np.float64]
 ROUNDS_PER_PLACE = 4  # requests for each place in a saturated run, of which the first and the last are ramp and tail
 LEAST_SATURATED = 200  # requests of a saturated run
 FIRST_CLIENTS = 2049  # of a saturated run; the ideal profile has 65,536 places, of which memory fills a few

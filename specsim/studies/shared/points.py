@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.metrics import reach
 from specsim.analysis.run_view import RunView
 from specsim.analysis.steady import steady_window
+from specsim.arrays import Floats
 from specsim.engine.run import warm_up
 from specsim.forward import Reach
 from specsim.inputs.models.policy import Policy
@@ -21,7 +21,6 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.fleet import simulation_of
 from specsim.studies.shared.executors import Workers, spread
 
-Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
 """Called with the share of the work done since the last call; the shares add up to 1 at most."""
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
 from specsim.analysis.invariants import violations_of_all
@@ -17,6 +16,7 @@ from specsim.analysis.metrics import reach
 from specsim.analysis.run_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric
 from specsim.analysis.run_view import RunView, Server
 from specsim.analysis.steady import sent_within, steady_window
+from specsim.arrays import Floats
 from specsim.costs.extrapolation import Extrapolation
 from specsim.errors import BrokenRunError
 from specsim.forward import Reach, farthest
@@ -29,7 +29,6 @@ from specsim.simulation.replica import Simulation
 from specsim.studies.shared.notes import beyond_positions, held_acceptance
 from specsim.studies.shared.points import Progress
 
-Floats = NDArray[np.float64]
 Folders = Callable[[int, int], Path | None]
 """Draft length and replication → a folder where the rows of that run are written as they come; None to hold them."""
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
 from specsim.analysis.run_metrics import METRICS, THROUGHPUT, TPOT, Metric
+from specsim.arrays import Floats
 from specsim.errors import SpecsimError
 from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.portable import Places, places_of, portable_inputs, portable_text
@@ -20,7 +20,6 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.provenance import code_version
 from specsim.studies.simulate.run import LoadResult, simulate_load
 
-Floats = NDArray[np.float64]
 TPOT_P50 = TPOT[0]
 
 

@@ -13,13 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from specsim.arrays import Floats
 from specsim.costs.step import StepCost
 from specsim.forward import Pass
 from specsim.inputs.models.workload import ClosedLoop
 from specsim.records import RunRecords, StepTime
 from specsim.simulation.replica import Simulation
-
-Floats = NDArray[np.float64]
 
 
 class StepWork(NamedTuple):

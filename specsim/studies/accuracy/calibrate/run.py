@@ -11,14 +11,13 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from specsim.arrays import Floats
 from specsim.inputs.models.engine import Engine
 from specsim.inputs.models.hardware import Device
 from specsim.studies.accuracy.calibrate.parameters import PARAMETERS, Parameter, own_value, prior_value, with_values
 
-Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
 NOISE = 0.02  # relative standard error of a measured point; repeated runs of one job differ by about this much
 KEPT = 0.95  # a parameter whose standard error stays above this share of its prior's is not identified

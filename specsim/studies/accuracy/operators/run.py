@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from specsim.arrays import Floats
 from specsim.costs.attention import AttentionCost, KVAttention
 from specsim.costs.collectives import all_reduce_seconds
 from specsim.costs.experts import ExpertProduct, expert_time
@@ -23,8 +24,6 @@ from specsim.inputs.checkpoints.quantisation import FORMATS, KV_BYTES, Format
 from specsim.inputs.measured.operator_tables import FRAMEWORKS, OPERATORS, SYSTEMS, OperatorTable, read_operators
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.read.scenario import read_device
-
-Floats = NDArray[np.float64]
 
 SHAPES = {
     "matrix product": ["outputs", "inputs"],

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.metrics import reach
 from specsim.analysis.run_metrics import CLIENT_METRICS
 from specsim.analysis.run_view import RunView
+from specsim.arrays import Floats
 from specsim.costs.extrapolation import Extrapolation
 from specsim.forward import farthest
 from specsim.inputs.models.lengths import FixedLengths
 from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.replica import Simulation
-
-Floats = NDArray[np.float64]
 
 
 class ArmRuns(NamedTuple):

@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from specsim.analysis.agreement import (
     BreakEven,
@@ -18,10 +17,10 @@ from specsim.analysis.agreement import (
     predicted_break_even,
     same_break_even,
 )
+from specsim.arrays import Floats
 from specsim.inputs.measured.measurements import Metric
 from specsim.studies.accuracy.validate.run import Compared
 
-Floats = NDArray[np.float64]
 NEARLY_BEST = 0.02  # a draft length whose measured speedup is within this of the best counts as right
 
 
