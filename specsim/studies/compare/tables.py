@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from specsim.analysis.intervals import Interval, mean_interval
+from specsim.arrays import Floats
 from specsim.inputs.read.prices import devices_of
 from specsim.reporting.columns import Column, Table, filed, shown, with_ends
 from specsim.reporting.intervals import plain, with_interval
-from specsim.studies.compare.frontier import Cell, Floats, frontier, rivals_of
+from specsim.studies.compare.frontier import Cell, frontier, rivals_of
 from specsim.studies.compare.ranking import Offer, Ranking, extra_cost, offers_of
 from specsim.studies.compare.run import Comparison
 from specsim.studies.compare.text import extra_words

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from specsim.analysis.run_metrics import CLIENT_METRICS
+from specsim.arrays import Floats
 from specsim.costs.extrapolation import Extrapolation
 from specsim.engine.run import warm_up
 from specsim.errors import InputError, Problem, SpecsimError
@@ -20,7 +21,7 @@ from specsim.inputs.models.lengths import FixedLengths
 from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.replica import Simulation
-from specsim.studies.accuracy.validate.arms import ArmRuns, Floats, run_arm
+from specsim.studies.accuracy.validate.arms import ArmRuns, run_arm
 from specsim.studies.accuracy.validate.bounds import fastest_step, impossible_figure
 from specsim.studies.accuracy.validate.measured import BASE, Arm, arm, arm_inputs, left_out, why_not
 from specsim.studies.shared.executors import Workers, spread
