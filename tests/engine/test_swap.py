@@ -19,7 +19,7 @@ def two_that_do_not_fit(config, make_case, **named):
 
 
 def test_nothing_is_computed_again_and_blocks_take_their_time(config, make_case, watched):
-    case = two_that_do_not_fit(config, make_case, host_tokens=12, seconds_per_token=0.5)
+    case = two_that_do_not_fit(config, make_case, host_tokens=host_tokens, seconds_per_token=0.5)
     records, server = watched(case)
     steps = records.steps
     assert server.requests.preempted.tolist() == [0, 1]

@@ -16,7 +16,7 @@ from specsim.simulation.replica import Simulation
 from specsim.workload.recordings import read_recording
 
 DEMO, K = "llama3.1-8b-h100-eagle3", 4
-REAL = sorted((Path(__file__).parents[2].parent / "shared" / "traces" / "acceptance").glob("*.jsonl"))
+REAL = sorted((Path(__file__).parents[3].parent / "shared" / "traces" / "acceptance").glob("*.jsonl"))
 
 
 def written(path, requests=20, seed=0):
