@@ -18,7 +18,8 @@ def two_that_do_not_fit(config, make_case, **named):
     return make_case(Lengths(np.full(2, 6), np.full(2, 6)), how, np.zeros(2))
 
 
-def test_nothing_is_computed_again_and_blocks_take_their_time(config, make_case, watched):
+@pytest.mark.parametrize("host_tokens", [8, 12])  # room for exactly the two blocks, or for more
+def test_nothing_is_computed_again_and_blocks_take_their_time(config, make_case, watched, host_tokens):
     case = two_that_do_not_fit(config, make_case, host_tokens=host_tokens, seconds_per_token=0.5)
     records, server = watched(case)
     steps = records.steps
