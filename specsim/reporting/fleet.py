@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from specsim.inputs.models.fleet import Fleet, Router
 from specsim.inputs.models.scenario import Scenario
+from specsim.units import plural
 
 
 def fleet_words(fleet: Fleet) -> str:
@@ -13,7 +14,7 @@ def fleet_words(fleet: Fleet) -> str:
         return f"{_replicas(fleet.num_replicas)}{_chosen(fleet.num_replicas, fleet.router)}"
     prefill, decode = (sum(group.count for group in groups) for groups in (split.prefill, split.decode))
     prompts, decoding = _chosen(prefill, fleet.router), _chosen(decode, split.decode_router)
-    return f"{_replicas(prefill)} for prompts{prompts} and {decode} for decoding{decoding}"
+    return f"{_replicas(prefill)} for prefill{prompts} and {decode} for decode{decoding}"
 
 
 def _chosen(number: int, router: Router) -> str:
@@ -28,9 +29,9 @@ def num_devices(scenario: Scenario) -> int:
 
 
 def _replicas(number: int) -> str:
-    return f"{number} replica{'s' if number > 1 else ''}"
+    return plural(number, "replica")
 
 
 def devices_words(number: int) -> str:
     """``1 device``, ``4 devices``."""
-    return f"{number} device{'s' if number > 1 else ''}"
+    return plural(number, "device")

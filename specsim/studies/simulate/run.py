@@ -252,4 +252,4 @@ def _check(run: RunRecords, kv_pools: list[int], num_draft_tokens: int, replicat
     found = violations_of_all(run, kv_pools)
     if found:
         arm = f"with up to {num_draft_tokens} draft tokens" if num_draft_tokens else "without speculation"
-        raise BrokenRunError(f"Replication {replication} {arm} breaks what must hold of every run", found)
+        raise BrokenRunError(f"Replication {replication} {arm} violates invariants", found)

@@ -170,7 +170,7 @@ def test_inputs_are_not_replaced(command, tmp_path):
     before = read(tmp_path)
     code, _, err = command("compare", *files, *SMALL, "--out", tmp_path, "--force")
     assert code == 2
-    assert "holds scenario-a.yaml, scenario-b.yaml, which is read and may be replaced" in err
+    assert "holds scenario-a.yaml, scenario-b.yaml, an input that would be overwritten" in err
     assert read(tmp_path) == before
 
 

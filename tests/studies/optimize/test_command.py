@@ -198,5 +198,5 @@ def test_the_scenario_and_profile_that_it_left_are_not_written_over(folder, comm
     code, _, err = command("optimize", folder / "scenario.yaml", "--out", folder, "--force")
     assert code == 2
     assert "engine.yaml" in err
-    assert "which is read and may be replaced" in err
+    assert "an input that would be overwritten" in err
     assert read(folder) == before

@@ -22,7 +22,7 @@ def test_it_answers_and_leaves_its_files(command, tmp_path):
     load = f"workload.load={{kind: rate_profile, periods: {PERIODS}}}"
     code, out, err = command("plan", DEMO, *SMALL, "--set", load, "--price", "2.5", "--out", tmp_path / "new")
     assert code == 0
-    assert err.startswith("Beyond what the matrix products")  # which is a warning
+    assert err.startswith("Extrapolated beyond measured matrix products")  # which is a warning
     assert out.startswith(
         "Within TTFT p99 of 100 ms and E2E p90 of 300 ms, a replica of 1 × NVIDIA H100 SXM5 80 GB serves "
     )

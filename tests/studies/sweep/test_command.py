@@ -235,10 +235,13 @@ def test_results_of_something_else_are_not_overwritten(command, grid, tmp_path):
     ("arguments", "said"),
     [
         (["--cells", "/etc/passwd"], "--cells is '/etc/passwd': is a file; name a folder"),
-        (["--cells", "/proc/x"], "--cells is '/proc/x': cannot be made, since '/proc' cannot be written; name another"),
+        (
+            ["--cells", "/proc/x"],
+            "--cells is '/proc/x': cannot be written, since '/proc' is not writable; name another",
+        ),
         (["--cells", ""], "--cells is '': is empty; name a folder, or leave it out"),
         (["--backend", "threads"], "--backend is 'threads': unknown; write loky, ray, dask"),
-        (["--address", "tcp://here:1"], "--address is 'tcp://here:1': is of a cluster; add --backend"),
+        (["--address", "tcp://here:1"], "--address is 'tcp://here:1': names a cluster; add --backend"),
         (["--set", "workload.load.concurrency=1"], "--set workload.load.concurrency: workload.load.concurrency varies"),
     ],
 )
