@@ -49,7 +49,7 @@ def proposals(
         return
     if find_spec("optuna") is None:
         remedy = (
-            f"of {len(possible)} combinations that needs optuna, which is not installed; install "
+            f"choosing among {len(possible)} combinations needs optuna, which is not installed; install "
             f"specsim-llm[optimize], allow {len(possible)}, or name fewer values"
         )
         raise InputError([Problem("--trials", "", str(trials), remedy)])

@@ -261,8 +261,8 @@ def missed_limits(inputs: Inputs, found: Mapping[str, ArmResult]) -> list[Proble
         floor, name = nearest(limit)
         if floor.missed:
             remedy = (
-                f"even an empty system takes {1e3 * floor.seconds:.4g} ms at best ({name}), of which {floor.made_of}; "
-                "allow more, or change the deployment"
+                f"even an empty system takes {1e3 * floor.seconds:.4g} ms at best ({name}; {floor.made_of}); "
+                "raise the limit, or change the deployment"
             )
             problems.append(
                 Problem(where, f"{limit.latency} p{limit.percentile}", f"{1e3 * limit.seconds:g} ms", remedy)
@@ -270,8 +270,8 @@ def missed_limits(inputs: Inputs, found: Mapping[str, ArmResult]) -> list[Proble
     if not problems:
         rate = SMALLEST_SHARE * max(result.capacity.saturated for result in found.values())
         remedy = (
-            "each limit is met by some policy in an empty system, but by none are all met at "
-            f"{rate:.2g} requests/s, where requests still find others there; allow more"
+            "some policy meets each limit in an empty system, but none meets them all at "
+            f"{rate:.2g} requests/s, where requests still overlap; raise the limits"
         )
         problems.append(Problem(where, "plan.slo", "", remedy))
     return problems
