@@ -139,11 +139,11 @@ def _loses(decision: Decision) -> str:
     """That the table was tried and is worse than one length."""
     best, by = decision.best_fixed, _lost(decision.over_fixed)
     ranges = plural(len(decision.schedule.rows), "range")
-    always = f"{plural(best.num_draft_tokens, 'draft')} always" if best.num_draft_tokens else "no speculation"
+    always = f"always {plural(best.num_draft_tokens, 'draft')}" if best.num_draft_tokens else "no speculation"
     return (
-        f"A table by batch, {ranges}, was simulated and yields {100 * by.estimate:.1f} % "
+        f"A table by batch ({ranges}) was simulated and yields {100 * by.estimate:.1f} % "
         f"[{100 * by.low:.1f}, {100 * by.high:.1f}] less than {always}: switching costs more than it gains, such as "
-        "memory held for the longest draft where fewer are made."
+        "memory held for the longest draft where shorter ones are made."
     )
 
 
@@ -152,14 +152,14 @@ def without_schedules(inputs: Inputs) -> Iterator[Problem]:
     where, scenario = str(inputs.files["scenario"]), inputs.scenario
     if scenario.fleet is not None:
         remedy = (
-            "an engine's settings are those of one replica; leave it out ('fleet: null' where it comes from a scenario "
-            "that this one extends), and let curve.batches be one replica's"
+            "engine settings are those of one replica; leave it out ('fleet: null' where an extended scenario has it), "
+            "and give curve.batches of one replica"
         )
         yield Problem(where, "fleet", "", remedy)
     if scenario.speculation.tree is not None:
         remedy = (
-            "engines' tables hold draft lengths of chains; take the tree out ('tree: null' where it comes from a "
-            "scenario that this one extends) and write 'verifier: token', or compare its levels with specsim curve"
+            "engines' tables hold draft lengths of chains; take the tree out ('tree: null' where an extended scenario "
+            "has it) and write 'verifier: token', or compare its levels with specsim curve"
         )
         yield Problem(where, "speculation.tree", "", remedy)
 

@@ -119,7 +119,7 @@ def problems_of(invalid: Mapping[int, InputError], grid: GridFile, looked_at: in
     found = []
     for (where, path, remedy), values in every.items():
         some = f"in {len(values):,} of {looked_at:,} cells, the first with {first[min(values)]}"
-        without = "; --skip-invalid goes on without them" if len(invalid) < looked_at else ""
+        without = "; --skip-invalid leaves them out" if len(invalid) < looked_at else ""
         which = "in every cell" if len(values) == looked_at else f"{some}{without}"
         found.append(Problem(where, path, _some(values.values()), f"{remedy} ({which})"))
     return found

@@ -278,7 +278,7 @@ def test_the_first_cell_is_no_measure_of_the_others(swept, monkeypatch):
 
     monkeypatch.setattr("specsim.studies.sweep.run.run_cell", slow_at_first)
     monkeypatch.setattr("specsim.studies.sweep.run.time.perf_counter", lambda: clock[0])
-    with pytest.raises(InputError, match="take about 60 seconds in 1 process, by 5 cells timed"):
+    with pytest.raises(InputError, match="take about 60 seconds in 1 process, by 5 timed cells"):
         swept({"seed": list(range(600))}, fixed=SHORT | {"workload.load.concurrency": 2})
 
 
