@@ -57,9 +57,7 @@ def workers(backend: str, jobs: int | None, address: str | None) -> Workers:
     if backend not in NEEDS:
         raise invalid("--backend", "", backend, f"unknown; write {', '.join(NEEDS)}")
     if any(find_spec(package) is None for package in NEEDS[backend]):
-        raise invalid(
-            "--backend", "", backend, f"is not installed; install specsim-llm[{backend}], or leave the option out"
-        )
+        raise invalid("--backend", "", backend, f"is not installed; install specsim-llm[{backend}], or leave it out")
     if address and backend == "loky":
         remedy = "names a cluster; add --backend ray or --backend dask, or leave it out"
         raise InputError([Problem("--address", "", repr(address), remedy)])

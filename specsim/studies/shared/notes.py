@@ -28,8 +28,8 @@ def beyond_positions(inputs: Inputs, longest: int) -> Iterator[str]:
     positions = None if inputs.drafter is None else inputs.drafter.max_position_embeddings
     if positions is not None and longest > positions:
         yield (
-            f"The drafter takes {positions} positions, but requests reach {longest} tokens: the given acceptance does not "
-            "cover what it drafts beyond."
+            f"The drafter takes {positions} positions, but requests reach {longest} tokens: the given acceptance does "
+            "not cover what it drafts beyond."
         )
 
 

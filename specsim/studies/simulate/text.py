@@ -117,9 +117,9 @@ def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
     if isinstance(scenario.workload.load, ClosedLoop):
         return []
     return [
-        f"{_with(scenario, k)} the server does not keep up: serving took {1 / share:.2f}× as long as sending, and a token "
-        f"of the last quarter of the requests {result.growth[k]:.1f}× as long as one of the first. Queue and latencies grow "
-        "as long as requests arrive."
+        f"{_with(scenario, k)} the server does not keep up: serving took {1 / share:.2f}× as long as sending, and a "
+        f"token of the last quarter of requests {result.growth[k]:.1f}× as long as one of the first. Queue and "
+        "latencies grow as long as requests arrive."
         for k, share in result.sending_share.items()
         if not keeps_up(result, k)
     ]
