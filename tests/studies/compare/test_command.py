@@ -121,18 +121,18 @@ def test_a_fleet_counts_all_its_devices(asked):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((DEMO,), ["is one; name another to compare it with, or add a variant of it"]),
+        ((DEMO,), ["is the only one; name another to compare it with, or add a variant of it"]),
         ((DEMO, DEMO), [f"name is '{DEMO}': is the name of 2 of those compared"]),
         ((DEMO, "nowhere"), ["no scenario of that name"]),
         ((*BOTH, "--variant", "x"), ["--variant is 'x': begins with a name"]),
         ((*BOTH, "--variant", "x: device=h100"), ["--variant x: device is 'h100': unknown key"]),
         ((*BOTH, "--slo", "tft:1", "--price", "cheap"), ["unknown latency", "--price is 'cheap'"]),
         ((*BOTH, "--price", "h100-sxm5=2"), ["no scenario compared has that device; they have h100-sxm, h200"]),
-        ((*BOTH, "--price", "h100-sxm=2"), ["others have a price, and h200 (h200) has none; add --price h200=2.5"]),
+        ((*BOTH, "--price", "h100-sxm=2"), ["others have a price but h200 (h200) has none; add --price h200=2.5"]),
         ((*BOTH, "--rate", "400"), ["--rate", "a quantity needs a unit"]),
         ((*BOTH, "--num-draft-tokens", "0"), ["--num-draft-tokens is '0'", "whole number above 0"]),
-        ((*BOTH, "--set", "slo={}", "--rate", "4 requests/s"), ["--rate: says something only within latency limits"]),
-        ((*BOTH, "--set", "slo={}", "--price", "3"), ["--price: says something only within latency limits"]),
+        ((*BOTH, "--set", "slo={}", "--rate", "4 requests/s"), ["--rate: needs latency limits"]),
+        ((*BOTH, "--set", "slo={}", "--price", "3"), ["--price: needs latency limits"]),
         (
             (DEMO, "--variant", "b: plan.slo={ttft: {p99: 1 s}}"),
             ["comparing needs one set of limits", "ttft.p99:500, tpot.p99:25 in llama3.1-8b", "ttft.p99:1000 in b"],

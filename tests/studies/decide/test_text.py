@@ -46,8 +46,8 @@ def test_the_answer(inputs):
         "speculation, averaged over batches 1 to 64."
     )
     assert second == (
-        "The best single setting, 3 draft tokens, loses 10.4 % [10.4, 10.4] vs the schedule on average, and at most 25.0 % "
-        "[25.0, 25.0] (batch 64)."
+        "The best single setting, 3 draft tokens, loses 10.4 % [10.4, 10.4] vs the schedule on average, and at most "
+        "25.0 % [25.0, 25.0] (batch 64)."
     )
     assert "Warning: Mind the gap." in others
     assert not any("The last range" in sentence for sentence in others)

@@ -186,7 +186,7 @@ def test_a_trace_that_is_another_where_the_cell_is_simulated_is_noticed(tmp_path
     trace.write_text(rows)
     task = task_of(load_scenario(DEMO, [*FEW, f"workload.lengths={{kind: trace, file: {trace}}}"]))
     trace.write_text(rows * 2)
-    assert outcome_of(run_cell(task)).error.endswith("trace.csv: holds something else where the cell is simulated")
+    assert outcome_of(run_cell(task)).error.endswith("trace.csv: has other contents where the cell is simulated")
     trace.unlink()
     assert "cannot be read where the cell is simulated" in outcome_of(run_cell(task)).error
 
