@@ -15,10 +15,12 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Override one value of the scenario; repeatable. Example: --set speculation.policy.num_draft_tokens=5",
+        help="Override one value of the scenario; repeatable. Example: --set deployment.device=h200",
     ),
 ]
-OutOption = Annotated[Path | None, typer.Option(help="Folder for the results. Default: out/<scenario name>")]
+OutOption = Annotated[
+    Path | None, typer.Option(help="Folder for the results. Default: one in out/, named after the scenario.")
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite earlier results in the output folder.")]
 JobsOption = Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: one per processor.")]
 SloOption = Annotated[

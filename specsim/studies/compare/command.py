@@ -23,7 +23,7 @@ def compare(
         typer.Option(
             metavar="'NAME: PATH=VALUE ...'",
             help="Compare every scenario with these values too, under this name; repeatable. "
-            "Example: --variant 'fp8: deployment.weight_format=fp8'",
+            "Example: --variant 'h200: deployment.device=h200'",
         ),
     ] = None,
     overrides: SetOption = None,

@@ -20,7 +20,7 @@ from specsim.studies.plan.text import arm_words, floor_sentences, limits_words, 
 from specsim.units import plural
 
 MOST_STRETCHES = 4
-"""Of the frontier that a sentence names; and so many ties."""
+"""Most stretches of the frontier, and most ties, that a sentence names."""
 
 
 def comparison_sentences(comparison: Comparison, cells: Sequence[Cell], ranked: Ranking | None) -> list[str]:

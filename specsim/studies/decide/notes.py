@@ -1,6 +1,6 @@
 """What a planner has to know before speculation is set as decided: sentences with the numbers, each where it applies.
 
-What a curve says of its inputs (acceptance beyond the positions stated, requests longer than the drafter takes) is
+What a curve says of its inputs (acceptance beyond the positions given, requests longer than the drafter takes) is
 among the curve's own notes.
 """
 

@@ -33,7 +33,7 @@ class Choice(NamedTuple):
 
     Attributes:
         batch: requests in flight.
-        num_draft_tokens: what it drafts when so many decode, or as many of them as run at once.
+        num_draft_tokens: draft length at this batch, or at as many of its requests as run at once.
         tokens_per_s: output tokens/s under the schedule, the mean of the replications.
         over_none: its throughput over that without speculation.
         over_fixed: the same over that of the best single length.
@@ -52,7 +52,7 @@ class FixedLength(NamedTuple):
     Attributes:
         num_draft_tokens: 0 for no speculation.
         over_none: throughput over that without speculation, the geometric mean over batches.
-        regret: share of the schedule's throughput that it loses, likewise; negative where it gains.
+        regret: share of the schedule's throughput that it loses; negative where it gains.
         worst: the share at the batch where it is largest.
         worst_batch: that batch.
     """

@@ -32,7 +32,8 @@ def optimize(
     policies: Annotated[
         str | None,
         typer.Option(
-            metavar="KINDS", help="Policies to try: none,static,schedule (a table by batch from a curve),goodput,..."
+            metavar="KINDS",
+            help="Policies to try, comma-separated: none, static, schedule (a table by batch from a curve), goodput, ...",
         ),
     ] = None,
     trials: Annotated[

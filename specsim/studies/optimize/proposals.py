@@ -32,7 +32,7 @@ Proposals = Generator[list[Settings], Mapping[Settings, float], None]
 def proposals(
     space: Space, possible: Sequence[Settings], first: Sequence[Settings], trials: int, seed: int
 ) -> Proposals:
-    """Settings that are possible, each once, so many at most.
+    """Settings that are possible, each once, at most ``trials``.
 
     Args:
         space: what there is.

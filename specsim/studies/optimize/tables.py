@@ -24,7 +24,7 @@ class Tried(NamedTuple):
         fidelity: ``final``, ``short`` or ``none``.
         at: its settings.
         policy, num_draft_tokens: how it drafts.
-        arm: likewise; None where that was not asked.
+        arm: how it drafts; None where that was not asked.
         reason: why it was left out; empty otherwise.
         result: what was measured; None for nothing.
         rate: that its cost is at, the bound of finalists and the mean of short runs [requests/s].

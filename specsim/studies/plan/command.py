@@ -20,7 +20,7 @@ def plan(
     price: Annotated[float | None, typer.Option(metavar="DOLLARS", help="Price of a GPU-hour.")] = None,
     policies: Annotated[
         str | None,
-        typer.Option(metavar="KINDS", help="Policies to compare, comma-separated: static,goodput,per_request,..."),
+        typer.Option(metavar="KINDS", help="Policies to compare, comma-separated: static, goodput, per_request, ..."),
     ] = None,
     num_draft_tokens: Annotated[
         str | None, typer.Option(metavar="LENGTHS", help="Draft lengths to compare, comma-separated: 1,3,5.")

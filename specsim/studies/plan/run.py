@@ -68,8 +68,8 @@ class Serving(NamedTuple):
         mean_replicas: over time.
         gpus: at the peak.
         dollars_per_million: output tokens, of all replicas there have to be; None without a price.
-        joules_per_token: likewise at full board power; None where the device's is not known.
-        kilowatts: mean over time, likewise.
+        joules_per_token: at full board power; None where the device's is not known.
+        kilowatts: mean over time, at full board power.
     """
 
     replicas: Ints
@@ -87,10 +87,10 @@ class PlanResult:
     Attributes:
         limits: that were to be met.
         arms: measured ones, in the order of ``arms_of``.
-        demand: what is to be served; None where nobody says.
+        demand: the rate to serve; None where none is given.
         num_devices: of a replica, or of the fleet.
         power: that these draw at most [W]; None where it is not known.
-        price: of a device for an hour; None where it is not stated.
+        price: of a device for an hour; None where it is not given.
         missing: arms that an interruption left out.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
     """
@@ -136,7 +136,7 @@ class PlanResult:
         return None if self.price is None else self._per_token(result, self.price * self.num_devices / HOUR, 1e6)
 
     def joules_per_token(self, result: ArmResult) -> float | None:
-        """Energy of an output token likewise, at full board power."""
+        """Energy of an output token at the bound, at full board power."""
         return None if self.power is None else self._per_token(result, self.power, 1.0)
 
     def _per_token(self, result: ArmResult, per_second: float, tokens: float) -> float | None:

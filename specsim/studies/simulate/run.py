@@ -42,7 +42,7 @@ class LoadResult:
         num_draft_tokens: draft length of the speculating arm.
         values: draft length (0: none) → [replications, len(METRICS)] in the metrics' units, of the steady part of each
             run, or of whole runs where ``steady_share`` is None.
-        whole: likewise of whole runs, ramp and tail included.
+        whole: the same of whole runs, ramp and tail included.
         classes: draft length → [replications, classes, len(CLASS_METRICS)], as ``values``; empty without a mixture.
         steady_share: draft length → share of requests that were sent in the steady part, mean of runs; None where a run
             is too short to have such a part.
@@ -76,11 +76,11 @@ class LoadResult:
         return mean_interval(self._column(num_draft_tokens, metric))
 
     def whole_interval(self, num_draft_tokens: int, metric: Metric) -> Interval:
-        """Likewise of whole runs."""
+        """A metric of whole runs: its mean over replications with its 95 % interval."""
         return mean_interval(self.whole[num_draft_tokens][:, METRICS.index(metric)])
 
     def class_interval(self, num_draft_tokens: int, number: int, metric: Metric) -> Interval:
-        """Likewise of a class."""
+        """A metric of a class: its mean over replications with its 95 % interval."""
         return mean_interval(self.classes[num_draft_tokens][:, number, CLASS_METRICS.index(metric)])
 
     def speedup(self) -> Interval:

@@ -195,7 +195,7 @@ def load_table(scenario: Scenario, result: LoadResult) -> Table[tuple[str, ...]]
 
 
 def class_table(scenario: Scenario, result: LoadResult, num_draft_tokens: int) -> Table[tuple[str, ...]]:
-    """The metrics of each class of requests in one arm, likewise."""
+    """The metrics of each class of requests in one arm, with 95 % intervals."""
     classes = [
         (f"class {number} ({plain(100 * part.share, 3)} %)", partial(result.class_interval, num_draft_tokens, number))
         for number, part in enumerate(scenario.workload.mixture)

@@ -61,7 +61,7 @@ def test_the_resolved_scenario_gives_the_same_table(command, tmp_path):
         (("--slo", "ttft:20 ms"), ["'ms'", "unknown latency"]),
         (("--slo", "ttft:fast tpot:-1 e2e:"), ["'ttft:fast'", "'tpot:-1'", "'e2e:'", "number of ms above 0"]),
         (("--slo", "ttft:nan"), ["number of ms above 0"]),
-        (("--slo", "ttft:200", "--slo", "ttft.p99:300"), ["stated already"]),
+        (("--slo", "ttft:200", "--slo", "ttft.p99:300"), ["given twice"]),
         (("--slo", " "), ["gives no limit"]),
         (("--slo", "ttft.p50:300 ttft.p99:200"), ["--slo: ttft", "p50 of 300 ms never binds"]),
         (("--slo", "ttft:300 e2e:200"), ["--slo", "ttft.p99 of 300 ms never binds"]),
