@@ -1,4 +1,4 @@
-"""Tokens/s/user against tokens/s/GPU of everything compared: what is on the frontier, and what differs significantly."""
+"""Tokens/s/user against tokens/s/GPU of everything compared: what is on the frontier, what differs significantly."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def optimize(
         str | None,
         typer.Option(
             metavar="KINDS",
-            help="Policies to try, comma-separated: none, static, schedule (a table by batch from a curve), goodput, ...",
+            help="Policies to try, comma-separated: none, static, schedule (by batch, from a curve), goodput, ...",
         ),
     ] = None,
     trials: Annotated[

@@ -47,7 +47,7 @@ def steady_percentiles(run: RunRecords, limits: Sequence[Limit]) -> Floats | Non
 
 
 def log_margins(percentiles: Floats, limits: Sequence[Limit]) -> Floats:
-    """Logarithm of each percentile over its limit [limits]: 0 at the limit; a latency that no request has exceeds none."""
+    """Logarithm of each percentile over its limit [limits]: 0 at the limit; -inf for a latency that no request has."""
     ratios = np.log(percentiles / np.array([limit.seconds for limit in limits]))
     return np.where(np.isnan(ratios), -np.inf, ratios)
 
