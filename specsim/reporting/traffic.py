@@ -93,7 +93,9 @@ def traffic_sentences(workload: Workload, sent: int, in_trace: int | None = None
             "drafts."
         )
     if sent < workload.num_requests:
-        sentences.append(f"The trace has {sent:,} requests, fewer than num_requests ({workload.num_requests:,}).")
+        sentences.append(
+            f"The trace has {plural(sent, 'request')}, fewer than num_requests ({workload.num_requests:,})."
+        )
     if in_trace is not None and sent < in_trace:
         sentences.append(f"The first {sent:,} of the trace's {in_trace:,} requests are sent (workload.num_requests).")
     if _in_step(workload):

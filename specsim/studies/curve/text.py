@@ -18,12 +18,13 @@ from specsim.reporting.columns import Table, shown, verdict_colour
 from specsim.reporting.fleet import fleet_words
 from specsim.reporting.wording import drafts, from_to, pays_throughout
 from specsim.studies.curve.run import CurveResult
+from specsim.units import plural
 
 
 def curve_sentences(scenario: Scenario, result: CurveResult) -> list[str]:
     """The sentences the user came for, the most important first."""
-    repeats = scenario.curve.replications
-    below = f"Below: output tokens/s, and speedup at equal concurrency ± 95 % interval ({repeats} paired runs)."
+    repeats = plural(scenario.curve.replications, "paired run")
+    below = f"Below: output tokens/s, and speedup at equal concurrency ± 95 % interval ({repeats})."
     if result.missing:
         return [
             f"Interrupted, no verdict: {missing(scenario, result)}.",

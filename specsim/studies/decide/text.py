@@ -13,6 +13,7 @@ from specsim.reporting.intervals import over_one, percents
 from specsim.reporting.wording import draft_tokens, from_to
 from specsim.studies.curve.text import limits
 from specsim.studies.decide.run import Decision
+from specsim.units import plural
 
 
 def refuse_checkpoint(inputs: Inputs, checkpoint: str) -> None:
@@ -31,14 +32,14 @@ def refuse_checkpoint(inputs: Inputs, checkpoint: str) -> None:
 
 def decision_sentences(inputs: Inputs, decision: Decision) -> list[str]:
     """The answer, the most important first."""
-    repeats = inputs.scenario.curve.replications
+    repeats = plural(inputs.scenario.curve.replications, "paired run")
     return [
         _headline(decision),
         *_fixed(decision),
         *limits(inputs.scenario, decision.curve),
         *_beyond(inputs, decision),
         *(f"Warning: {warning}" for warning in decision.warnings),
-        f"Means weight the batches below equally, with 95 % intervals ({repeats} paired runs); the schedule was "
+        f"Means weight the batches below equally, with 95 % intervals ({repeats}); the schedule was "
         "simulated as written.",
         f"All gains assume the engine profile of the scenario ({inputs.engine.name}); for another engine, set "
         "deployment.engine.",

@@ -146,8 +146,9 @@ def _search(found: Optimum) -> Iterator[str]:
     if not found.trials:
         yield f"{can}; all of these were measured as by specsim plan."
     else:
-        how = "proposed by optuna" if found.sampled else "all of these"
-        yield f"{can}; short runs measured {len(found.trials)}, {how}."
+        number = len(found.trials)
+        how = f"{number} that optuna proposed" if found.sampled else f"all {number}"
+        yield f"{can}; short runs measured {how}."
     if found.trials and found.finalists:
         own = ", including the scenario as it stands," if found.own else ""
         finalists = plural(len(found.finalists), "finalist")

@@ -94,7 +94,8 @@ def binding_words(limits: tuple[Limit, ...], result: ArmResult) -> str:
     limit = "saturation, not a latency limit, binds"
     if result.capacity.binding is not None:
         limit = f"{binds(limits, result.capacity)} is the binding limit"
-    return f"{limit}; the bottleneck is {short.resource} ({short.utilisation:.0%} used)"
+    resource = {"bandwidth": "memory bandwidth", "KV": "the KV pool"}.get(short.resource, short.resource)
+    return f"{limit}; the bottleneck is {resource} ({short.utilisation:.0%} used)"
 
 
 def _demand(scenario: Scenario, result: PlanResult) -> Iterator[str]:
@@ -137,7 +138,7 @@ def bound_sentences(scenario: Scenario, capacity: Capacity) -> Iterator[str]:
     seeds = len(capacity.rates)
     if capacity.half_width:
         yield (
-            f"95 % of {fresh} meet the limits at these rates (lower bounds from {seeds} seeds, whose mean is "
+            f"95 % of {fresh} meet the limits at these rates (lower bounds from {seeds} seeds; their mean is "
             f"{plain(capacity.mean, 3)} requests/s)."
         )
     else:

@@ -88,8 +88,8 @@ def _intervals(sweep: Sweep) -> Iterator[str]:
     """What an interval is one of."""
     numbers = sorted({len(arm.values) for _, result in sweep.results for arm in result.arms.values()})
     if numbers:
-        of = f"{numbers[0]:,}" + (f" to {numbers[-1]:,}" if len(numbers) > 1 else "")
-        yield f"± and [ , ] are 95 % intervals over {of} replications of each cell, paired by seed."
+        of = (f"{numbers[0]:,} to " if len(numbers) > 1 else "") + plural(numbers[-1], "replication")
+        yield f"± and [ , ] are 95 % intervals over {of} of each cell, paired by seed."
 
 
 def _keeping_up(sweep: Sweep) -> Iterator[str]:
