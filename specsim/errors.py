@@ -52,7 +52,7 @@ class SpecsimError(ValueError):
 class InputError(SpecsimError):
     """An input that is malformed or contradicts itself."""
 
-    headline = "the input has to be corrected"
+    headline = "invalid input"
 
 
 class InfeasibleError(SpecsimError):

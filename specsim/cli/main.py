@@ -27,6 +27,7 @@ from specsim.studies.sensitivity import command as sensitivity
 from specsim.studies.simulate import command as simulate
 from specsim.studies.sweep import command as sweep
 from specsim.studies.theory import command as theory
+from specsim.units import plural
 
 EXIT_BROKEN_RUN = 1
 EXIT_BAD_INPUT = 2
@@ -54,7 +55,7 @@ app = typer.Typer(
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """What holds for every command."""
@@ -110,8 +111,7 @@ def main() -> None:
 
 def _report(error: SpecsimError) -> int:
     """Print every problem, a line each, and give the exit code."""
-    count = len(error.problems)
-    print(f"specsim: {error.headline} ({count} problem{'s' if count > 1 else ''}):", file=sys.stderr)
+    print(f"specsim: {error.headline} ({plural(len(error.problems), 'problem')}):", file=sys.stderr)
     for problem in error.problems:
         print(f"  {problem}", file=sys.stderr)
     return EXIT_BAD_INPUT
@@ -119,7 +119,7 @@ def _report(error: SpecsimError) -> int:
 
 def _report_broken(error: BrokenRunError) -> int:
     """Print what a run broke, a line each, and give the exit code."""
-    print(f"specsim: a mistake of the simulator; nothing was written. {error.which}:", file=sys.stderr)
+    print(f"specsim: a simulator bug; nothing was written. {error.which}:", file=sys.stderr)
     for violation in error.violations:
         print(f"  {violation}", file=sys.stderr)
     return EXIT_BROKEN_RUN

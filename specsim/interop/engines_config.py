@@ -74,7 +74,7 @@ def tensorrt_setting(drafter: Drafter, schedule: SchedulePolicy, checkpoint: str
     if rows[0].num_draft_tokens < schedule.num_draft_tokens:
         return Setting(
             "",
-            f"TensorRT-LLM wants the longest draft in the first range, and here it is {rows[0].num_draft_tokens} there "
+            f"TensorRT-LLM requires the longest draft in the first range; here it is {rows[0].num_draft_tokens} there "
             f"and {schedule.num_draft_tokens} later.",
         )
     config: dict[str, Any] = {"decoding_type": kind, "max_draft_len": schedule.num_draft_tokens}
@@ -98,7 +98,7 @@ def sglang_setting(drafter: Drafter, num_draft_tokens: int, checkpoint: str | No
     """
     algorithm = drafter.facts.engines.sglang
     if algorithm is None:
-        return Setting("", "SGLang has no such drafter.")
+        return Setting("", "SGLang does not support this drafter.")
     flags = {"--speculative-algorithm": algorithm}
     if checkpoint is not None:
         flags["--speculative-draft-model-path"] = shlex.quote(checkpoint)

@@ -43,7 +43,7 @@ def write_trace(path: Path, run: RunRecords, name: str, most: int = MOST_EVENTS)
 
 
 def covers(run: RunRecords, most: int = MOST_EVENTS) -> tuple[float, bool]:
-    """Up to when a trace of so many events shows what begins [s], and whether that is the whole run."""
+    """Up to when a trace of ``most`` events shows what begins [s], and whether that is the whole run."""
     requests, steps = run.requests, run.steps
     begins = np.concatenate([steps.start, requests.arrival])
     of_steps = np.zeros(len(steps.start), np.int64)

@@ -85,8 +85,8 @@ def with_ends(
 
     return (
         Column(name, end("estimate"), unit, description, head, cell),
-        Column(f"{name}_low", end("low"), unit, f"lower end of its 95 % interval: {name}"),
-        Column(f"{name}_high", end("high"), unit, f"upper end of its 95 % interval: {name}"),
+        Column(f"{name}_low", end("low"), unit, f"lower end of the 95 % interval of {name}"),
+        Column(f"{name}_high", end("high"), unit, f"upper end of the 95 % interval of {name}"),
     )
 
 
@@ -252,8 +252,8 @@ def interval_described(name: str, unit: str, description: str) -> dict[str, tupl
     """The entries of an estimate and of the ends of its 95 % interval."""
     return {
         name: (unit, description),
-        f"{name}_low": (unit, f"lower end of its 95 % interval: {name}"),
-        f"{name}_high": (unit, f"upper end of its 95 % interval: {name}"),
+        f"{name}_low": (unit, f"lower end of the 95 % interval of {name}"),
+        f"{name}_high": (unit, f"upper end of the 95 % interval of {name}"),
     }
 
 

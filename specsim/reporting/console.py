@@ -67,7 +67,7 @@ def simulation_bar(name: str) -> Iterator[Callable[[float], None]]:
 
     errors = Console(stderr=True)
     if errors.is_terminal:
-        with errors.status("loading the simulator; the first time it is compiled, which takes about a minute"):
+        with errors.status("loading the simulator (compiling it the first time takes about a minute)"):
             warm_up()
     with progress_bar(f"simulating {name}") as progress:
         yield progress

@@ -32,14 +32,14 @@ def _of_device(device: Device, found: Sequence[BeyondDevice]) -> str:
     measured, parts = device.measured_range, list[str]()
     rows, small_share = max(beyond.rows or 0 for beyond in found), max(beyond.small_share for beyond in found)
     if measured and rows:
-        parts.append(f"steps of up to {rows:,} tokens, measured up to {measured.linear_rows:,}")
+        parts.append(f"steps of up to {rows:,} tokens (measured up to {measured.linear_rows:,})")
     if measured and measured.linear_weights is not None and small_share:
         smallest = min(beyond.smallest_bytes for beyond in found)
         parts.append(
-            f"matrices down to {smallest / MB:.3g} MB, measured from {measured.linear_weights / MB:g} MB "
-            f"on ({small_share:.0%} of the weights are in smaller ones)"
+            f"matrices down to {smallest / MB:.3g} MB (measured from {measured.linear_weights / MB:g} MB up; "
+            f"{small_share:.0%} of the weights are in smaller ones)"
         )
-    return f"Beyond what the matrix products of {device.name} were fitted to: {'; '.join(parts)}."
+    return f"Extrapolated beyond measured matrix products of {device.name}: {'; '.join(parts)}."
 
 
 def _of_engine(engine: Engine, reached: Reach) -> str:
@@ -47,8 +47,8 @@ def _of_engine(engine: Engine, reached: Reach) -> str:
     for name, most in zip(Reach._fields, reached, strict=True):
         seen = getattr(measured, name)
         if most > seen:
-            parts.append(f"{WHAT[name].format(f'{most:,}')}, measured up to {seen:,}")
-    return f"Beyond what the engine profile '{engine.name}' was fitted to: {'; '.join(parts)}."
+            parts.append(f"{WHAT[name].format(f'{most:,}')} (measured up to {seen:,})")
+    return f"Extrapolated beyond the engine profile '{engine.name}': {'; '.join(parts)}."
 
 
 WHAT = {

@@ -14,7 +14,7 @@ def fleet_words(fleet: Fleet) -> str:
         return f"{plural(fleet.num_replicas, 'replica')}{_chosen(fleet.num_replicas, fleet.router)}"
     prefill, decode = (sum(group.count for group in groups) for groups in (split.prefill, split.decode))
     prompts, decoding = _chosen(prefill, fleet.router), _chosen(decode, split.decode_router)
-    return f"{plural(prefill, 'replica')} for prompts{prompts} and {decode} for decoding{decoding}"
+    return f"{plural(prefill, 'replica')} for prefill{prompts} and {decode} for decode{decoding}"
 
 
 def _chosen(number: int, router: Router) -> str:

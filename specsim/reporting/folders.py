@@ -43,7 +43,7 @@ def refuse_existing(folder: Path, *, force: bool, read: Iterable[Path] = ()) -> 
         raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
     lost = dict.fromkeys(file.name for file in read if file.resolve().parent == folder.resolve())
     if lost:
-        remedy = f"holds {', '.join(lost)}, which is read and may be replaced; name another folder with --out"
+        remedy = f"holds {', '.join(lost)}, an input that would be overwritten; name another folder with --out"
         raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
 
 
@@ -57,7 +57,7 @@ def refuse_unwritable(folder: Path, option: str = "--out") -> None:
         raise InputError([Problem(option, "", repr(str(folder)), "is a file; name a folder")])
     nearest = _nearest(folder)
     if not (nearest.is_dir() and os.access(nearest, os.R_OK | os.W_OK | os.X_OK) and _takes_files(nearest)):
-        remedy = f"cannot be made, since {str(nearest)!r} cannot be written; name another folder with {option}"
+        remedy = f"cannot be written, since {str(nearest)!r} is not writable; name another folder with {option}"
         raise InputError([Problem(option, "", repr(str(folder)), remedy)])
 
 
@@ -152,7 +152,7 @@ def refuse_file(path: Path, *, force: bool, option: str = "--out") -> None:
     elif path.exists() and not force:
         remedy = "exists already; add --force to replace it, or name another file"
     elif not (path.parent.is_dir() and os.access(path.parent, os.W_OK | os.X_OK)):
-        remedy = "cannot be written; name a file in a folder that exists and can be written to"
+        remedy = "cannot be written; name a file in a writable folder that exists"
     if remedy:
         raise InputError([Problem(option, "", repr(str(path)), remedy)])
 

@@ -57,7 +57,7 @@ def provenance_of(inputs: Inputs, warning: str | None = None) -> dict[str, objec
         "engine": {"name": inputs.engine.name, **_sources(inputs.engine.sources)},
         "target": inputs.target.specsim_source or "the model's own config.json",
         "drafter": _drafter_source(inputs),
-        "acceptance": acceptance.source or "not stated in the scenario",
+        "acceptance": acceptance.source or "not given in the scenario",
         "lengths": _attribution(inputs.lengths_files.values()),
     }
     sources |= _group_sources(inputs)
@@ -84,7 +84,7 @@ def _group_sources(inputs: Inputs) -> dict[str, Any]:
 def _drafter_source(inputs: Inputs) -> str:
     drafter = inputs.scenario.speculation.drafter
     if isinstance(drafter, NgramLookup):
-        return drafter.source or "host times stated in the scenario, without a source"
+        return drafter.source or "host times given in the scenario, without a source"
     return (inputs.drafter.specsim_source if inputs.drafter else "") or "the model's own config.json"
 
 
@@ -95,8 +95,8 @@ def cost_sentences(inputs: Inputs) -> list[str]:
     left = Simulation(inputs).on_the_roofline()
     outside = ", ".join(f"{linear.outputs} × {linear.inputs} ({linear.format.name})" for linear in left)
     release = version("aiconfigurator-core")
-    rest = f"; outside of them and on the roofline: {outside}" if outside else ""
-    return [f"Matrix products take the times measured in the tables of aiconfigurator-core {release}{rest}."]
+    rest = f"; not in the tables, so from the roofline: {outside}" if outside else ""
+    return [f"Times of matrix products are measured: tables of aiconfigurator-core {release}{rest}."]
 
 
 def _sources(sources: Any) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _sources(sources: Any) -> dict[str, Any]:
 
 def _attribution(files: Iterable[Path]) -> str:
     """The comment lines at the head of tables and traces of lengths."""
-    return "; ".join(dict.fromkeys(map(_head_of, files))) or "stated in the scenario"
+    return "; ".join(dict.fromkeys(map(_head_of, files))) or "given in the scenario"
 
 
 def _head_of(file: Path) -> str:

@@ -28,7 +28,7 @@ def with_interval(interval: Interval) -> str:
 
 
 def plain(value: float, digits: int = DIGITS) -> str:
-    """A number to so many significant digits, without an exponent; what stands before the point is written in full."""
+    """A number to this many significant digits, without an exponent; digits before the point are kept in full."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     text = _at(value, max(digits - 1 - int(f"{value:.{digits - 1}e}".partition("e")[2]), 0))
@@ -53,5 +53,5 @@ def over_one(ratio: Interval) -> str:
 
 
 def _at(value: float, place: int) -> str:
-    """Rounded to so many digits after the point, or before it where that is negative."""
+    """Rounded to this many digits after the point, or before it where that is negative."""
     return f"{round(value, place):,.{max(place, 0)}f}"

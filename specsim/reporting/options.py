@@ -15,18 +15,19 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Override one value of the scenario; repeat for more. "
-        "Example: --set speculation.policy.num_draft_tokens=5",
+        help="Override one value of the scenario; repeatable. Example: --set deployment.device=h200",
     ),
 ]
-OutOption = Annotated[Path | None, typer.Option(help="Folder for the results. Default: out/<scenario name>")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace results of an earlier run in that folder.")]
-JobsOption = Annotated[int | None, typer.Option(min=1, help="Processes. Default: one per processor.")]
+OutOption = Annotated[
+    Path | None, typer.Option(help="Folder for the results. Default: one in out/, named after the scenario.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite earlier results in the output folder.")]
+JobsOption = Annotated[int | None, typer.Option(min=1, help="Number of processes. Default: one per processor.")]
 SloOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LIMITS",
-        help="Latency limits in ms, as vLLM's --goodput: 'ttft:200 tpot:20' for p99, ttft.p90:200 for others. "
-        "Default: plan.slo of the scenario, or its slo.",
+        help="Latency limits in ms, written as for vLLM's --goodput: 'ttft:200 tpot:20' is p99, ttft.p90:200 is p90. "
+        "Default: the scenario's plan.slo, or its slo.",
     ),
 ]

@@ -89,7 +89,7 @@ def publish(
     Raises:
         InputError: when the folder cannot be written, holds something, or holds a file that is read.
         PartialResultError: after what there is was written and printed, when the study was interrupted.
-        Exit: with code 1, likewise, when a part of the work failed.
+        Exit: with code 1, after the same, when a part of the work failed.
     """
     if out:
         refuse_existing(out, force=force, read=read)

@@ -33,7 +33,7 @@ def table_format(name: str) -> Format:
     if name not in ("csv", "parquet"):
         raise invalid("--format", "", name, "unknown; write csv or parquet")
     if name == "parquet" and find_spec("pyarrow") is None:
-        remedy = "needs pyarrow, which is not installed; install specsim-llm[parquet], or leave it out for CSV"
+        remedy = "needs pyarrow, which is not installed; install specsim-llm[parquet], or leave the option out for CSV"
         raise invalid("--format", "", name, remedy)
     return "csv" if name == "csv" else "parquet"
 

@@ -28,22 +28,21 @@ def load_words(load: Load) -> str:
         case ClosedLoop(think_time=0.0):
             return plural(load.concurrency, "concurrent request")
         case ClosedLoop():
-            spread = f"on average (cv {load.think_cv:g}) " if load.think_cv else ""
-            who = "1 client that thinks" if load.concurrency == 1 else f"{load.concurrency} clients that think"
-            return f"{who} {plain(load.think_time)} s {spread}between requests"
+            spread = f" on average (cv {load.think_cv:g})" if load.think_cv else ""
+            return f"{plural(load.concurrency, 'client')} with a think time of {plain(load.think_time)} s{spread}"
         case Poisson():
             return f"{_rate(load.rate)} offered"
         case Gamma():
-            return f"{_rate(load.rate)} offered in gaps with a cv of {load.cv:g}"
+            return f"{_rate(load.rate)} offered (gamma gaps, cv {load.cv:g})"
         case Constant():
-            return f"{_rate(load.rate)} offered in equal gaps"
+            return f"{_rate(load.rate)} offered at equal intervals"
         case RateProfile():
             rates = [period.rate for period in load.periods]
             low, high = (plain(rate, 3) for rate in (min(rates), max(rates)))
-            return f"{_rate(load.rate)} offered on average, {low} to {high} in turn every {plain(load.cycle)} s"
+            return f"{_rate(load.rate)} offered on average ({low} to {high} over a cycle of {plain(load.cycle)} s)"
         case Replay():
-            speed = "as recorded" if load.speed == 1 else f"at {plain(load.speed, 3)} times the speed recorded"
-            return f"the requests of a trace, {speed}"
+            speed = "as recorded" if load.speed == 1 else f"at {plain(load.speed, 3)}× the recorded speed"
+            return f"the load of a trace, replayed {speed}"
 
 
 def _rate(rate: float) -> str:
@@ -75,10 +74,10 @@ def _lengths(lengths: Lengths) -> str:
 
 
 def traffic_sentences(workload: Workload, sent: int, in_trace: int | None = None) -> list[str]:
-    """What of a workload is not as a reader may take it to be.
+    """What a reader may not expect of a workload.
 
     Args:
-        workload: as stated.
+        workload: of the scenario.
         sent: how many requests were sent.
         in_trace: how many the trace has that is replayed; None where none is.
     """
@@ -90,16 +89,19 @@ def traffic_sentences(workload: Workload, sent: int, in_trace: int | None = None
     ]
     if isinstance(workload.load, Replay):
         sentences.append(
-            "Every replication sends the same requests at the same times; intervals hold the luck of drafts alone."
+            "Every replication sends the same requests at the same times; intervals cover only the sampling error of "
+            "drafts."
         )
     if sent < workload.num_requests:
-        sentences.append(f"The trace has {sent:,} requests, fewer than num_requests ({workload.num_requests:,}).")
+        sentences.append(
+            f"The trace has {plural(sent, 'request')}, fewer than num_requests ({workload.num_requests:,})."
+        )
     if in_trace is not None and sent < in_trace:
-        sentences.append(f"Of the trace's {in_trace:,} requests the first {sent:,} are sent (workload.num_requests).")
+        sentences.append(f"The first {sent:,} of the trace's {in_trace:,} requests are sent (workload.num_requests).")
     if _in_step(workload):
         sentences.append(
-            "Equal requests that begin together stay in step without drafts, so that their prompts meet in one step "
-            "and wait for each other; lengths that differ, or a think time, part them."
+            "Equal requests that start together stay in lockstep without drafts: their prompts share a step and wait "
+            "for each other. Varying lengths or a think time spread them out."
         )
     return sentences
 
@@ -115,10 +117,10 @@ def _moved_means(lengths: NormalLengths | LognormalLengths) -> list[str]:
     """Where keeping lengths within bounds moves their mean."""
     named = zip(("prompt", "output"), (lengths.prompt, lengths.output), spreads(lengths), strict=True)
     return [
-        f"Keeping the {lengths.kind} {name} lengths from {stated.min} to {stated.max} tokens moves their mean from "
-        f"{stated.mean:g} to {clipped_mean(spread):.4g}."
-        for name, stated, spread in named
-        if abs(clipped_mean(spread) / stated.mean - 1) > MOVED
+        f"Clipping {lengths.kind} {name} lengths to {given.min} to {given.max} tokens moves their mean from "
+        f"{given.mean:g} to {clipped_mean(spread):.4g}."
+        for name, given, spread in named
+        if abs(clipped_mean(spread) / given.mean - 1) > MOVED
     ]
 
 
@@ -126,5 +128,4 @@ def left_out_sentence(left_out: int) -> list[str]:
     """That a trace had requests that failed."""
     if not left_out:
         return []
-    rows = "1 request" if left_out == 1 else f"{left_out} requests"
-    return [f"{rows} of the trace that failed (no response tokens) {'is' if left_out == 1 else 'are'} left out."]
+    return [f"{plural(left_out, 'failed request')} of the trace left out (no response tokens)."]

@@ -51,22 +51,22 @@ def pays_throughout(batches: str, *, pays: bool) -> str:
 
 
 def policy_words(scenario: Scenario) -> str:
-    """What is drafted: so many draft tokens, or up to so many and by what."""
+    """What is drafted: ``3 draft tokens``, or ``up to 3 draft tokens by expected goodput``."""
     policy = scenario.speculation.policy
-    so_many = drafts(scenario, policy.num_draft_tokens)
+    most = drafts(scenario, policy.num_draft_tokens)
     match policy:
         case StaticPolicy():
-            return so_many
+            return most
         case OffAbovePolicy():
-            back = f" (on again from {policy.resume_at} down)" if policy.resume_at not in (None, policy.batch) else ""
-            return f"{so_many} in batches of up to {policy.batch}{back}"
+            back = f" (on again at {policy.resume_at})" if policy.resume_at not in (None, policy.batch) else ""
+            return f"{most} up to batch {policy.batch}{back}"
         case SchedulePolicy():
-            return f"up to {so_many} by the schedule"
+            return f"up to {most} by the schedule"
         case GoodputPolicy():
-            return f"up to {so_many} by expected goodput"
+            return f"up to {most} by expected goodput"
         case PerRequestPolicy():
-            return f"up to {so_many} by each request's last round"
+            return f"up to {most} by each request's last round"
         case ConfidencePolicy():
-            return f"up to {so_many} while the drafter is confident"
+            return f"up to {most} while the drafter is confident"
         case OraclePolicy():
-            return f"up to {so_many} by an oracle"
+            return f"up to {most} by an oracle"

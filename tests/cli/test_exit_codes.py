@@ -39,7 +39,7 @@ def test_input_that_has_to_be_corrected(command, job, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, err = command(job, DEMO, "--set", "curve.batchs=[1]", "--set", "slo.tpot=5")
     assert (code, out) == (2, "")
-    assert err.splitlines()[0] == "specsim: the input has to be corrected (2 problems):"
+    assert err.splitlines()[0] == "specsim: invalid input (2 problems):"
     assert len(err.splitlines()) == 3
     assert not list(tmp_path.iterdir())
 

@@ -13,8 +13,8 @@ SMALL = (
     *("--set", "workload.lengths.output_tokens=16"),
 )
 WARNING = (
-    "Beyond what the matrix products of NVIDIA H100 SXM5 80 GB were fitted to: steps of up to {} tokens, measured up "
-    "to 1,025."
+    "Extrapolated beyond measured matrix products of NVIDIA H100 SXM5 80 GB: steps of up to {} tokens (measured up "
+    "to 1,025)."
 )
 # sixteen prompts at once
 CASES = {
@@ -30,16 +30,16 @@ def test_it_is_said_once_and_kept(command, tmp_path, job):
     code, out, err = command(job, DEMO, *arguments, "--out", tmp_path / "new")
     assert code == 0
     assert err == WARNING.format(tokens) + "\n"
-    assert "Beyond" not in out
+    assert "Extrapolated" not in out
     for file in files:
         assert json.loads((tmp_path / "new" / file).read_text())["warning"] == WARNING.format(tokens)
 
 
-FITTED = "Beyond what the engine profile 'mine' was fitted to: {}."
+FITTED = "Extrapolated beyond the engine profile 'mine': {}."
 BEYOND = {
-    "curve": "up to 16 requests in a step, measured up to 8",
-    "simulate": "up to 16 requests in a step, measured up to 8",
-    "cost": "up to 300 requests in a step, measured up to 8",
+    "curve": "up to 16 requests in a step (measured up to 8)",
+    "simulate": "up to 16 requests in a step (measured up to 8)",
+    "cost": "up to 300 requests in a step (measured up to 8)",
 }
 
 
@@ -84,12 +84,12 @@ def test_validate_says_it_once_for_all_rows_and_keeps_it(command, tmp_path, base
     (tmp_path / "trace.csv").write_text(STEPS)
     tables = ("--measurements", tmp_path / "table.csv", "--steps", tmp_path / "trace.csv")
     code, out, err = command("validate", *tables, *base)
-    contexts = "up to 1,600,000 tokens of context in a step, measured up to 1,000,000"
+    contexts = "up to 1,600,000 tokens of context in a step (measured up to 1,000,000)"
     expected = (
-        f"{WARNING.format('2,000')} {FITTED.format(f'up to 16 requests in a step, measured up to 8; {contexts}')}"
+        f"{WARNING.format('2,000')} {FITTED.format(f'up to 16 requests in a step (measured up to 8); {contexts}')}"
     )
     assert (code, err) == (0, expected + "\n")
-    assert "Beyond" not in out
+    assert "Extrapolated" not in out
     assert (tmp_path / "new" / "accuracy.md").read_text().count(expected) == 1
 
 
@@ -97,7 +97,7 @@ def test_validate_within_the_ranges_says_nothing(command, tmp_path, base):
     (tmp_path / "trace.csv").write_text("measured,mode,requests,query_tokens,context,ms\nstep,graph,8,1,200,9\n")
     code, _, err = command("validate", "--steps", tmp_path / "trace.csv", *base)
     assert (code, err) == (0, "")
-    assert "Beyond" not in (tmp_path / "new" / "accuracy.md").read_text()
+    assert "Extrapolated" not in (tmp_path / "new" / "accuracy.md").read_text()
 
 
 @pytest.mark.parametrize("job", CASES)

@@ -50,8 +50,8 @@ def test_of_a_load_the_replications_that_both_arms_finished_are_written(command,
     code, out, err = command("simulate", DEMO, *SMALL, "--out", tmp_path / "new")
     assert code == 130
     missing = 3 - finished
-    assert err == f"interrupted; {missing} of 3 replications are missing\n"
-    assert out.splitlines()[1].startswith(f"Interrupted: {missing} of 3 replications are missing")
+    assert err == f"interrupted; {missing} of 3 replications missing\n"
+    assert out.splitlines()[1].startswith(f"Interrupted: {missing} of 3 replications missing")
     found = json.loads((tmp_path / "new" / "summary.json").read_text())
     assert found["missing_replications"] == missing
     assert found["metrics"]["3"]["output tokens/s"]["n"] == finished
@@ -75,8 +75,8 @@ def test_of_a_curve_the_points_that_are_finished_are_written(command, tmp_path, 
     code, out, err = command("curve", DEMO, *SMALL, "--jobs", "1", "--out", tmp_path / "new")
     assert code == 130
     assert err.startswith("interrupted; ")
-    assert "of 6 points are missing, of batch " in err
-    assert out.startswith("Interrupted, so what pays is left open: ")
+    assert "of 6 points missing, at batch " in err
+    assert out.startswith("Interrupted, no verdict: ")
     files = {path.name for path in (tmp_path / "new").iterdir()}
     assert files == {"curve.csv", "answer.txt", "scenario.yaml", "provenance.json", "manifest.json"}
     whole, found = (
@@ -91,9 +91,9 @@ def test_a_curve_whose_grid_is_finished_is_whole_but_for_its_crossings(command, 
     arguments = (*SMALL, "--set", "curve.batches=[1, 512]", "--set", "curve.num_draft_tokens=[3]")
     after(points, "run_point", 4)
     code, out, err = command("curve", DEMO, *arguments, "--jobs", "1", "--out", tmp_path / "new")
-    assert (code, err.splitlines()[-1]) == (130, "interrupted; batches near the crossings are missing")
+    assert (code, err.splitlines()[-1]) == (130, "interrupted; batches near the crossings missing")
     assert "speculation pays up to batch " in out.splitlines()[0]
-    assert "crossings rest on the batches below" in out
+    assert "crossings come from the batches below alone" in out
     assert (tmp_path / "new" / "curve.png").exists()
 
 
@@ -109,5 +109,5 @@ def test_a_signal_does_it(tmp_path, sent):
     os.kill(process.pid, sent)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert " of 500 replications are missing" in err
+    assert " of 500 replications missing" in err
     assert json.loads((tmp_path / "new" / "summary.json").read_text())["missing_replications"] < 500

@@ -80,5 +80,5 @@ def test_what_a_result_is_made_from_is_not_replaced(command, tmp_path, job):
     scenario.write_text(f"extends: {DEMO}\nname: mine\n")
     code, out, err = command(job, scenario, "--out", tmp_path, "--force")
     assert (code, out) == (2, "")
-    assert "holds scenario.yaml, which is read and may be replaced; name another folder with --out" in err
+    assert "holds scenario.yaml, an input that would be overwritten; name another folder with --out" in err
     assert scenario.read_text().startswith("extends: ")

@@ -26,7 +26,7 @@ def test_each_problem_is_named_once(command, file, tmp_path, monkeypatch):
     headline, *found = err.splitlines()
     expected = expected_problems(file)
     plural = "s" if len(expected) > 1 else ""
-    assert headline == f"specsim: the input has to be corrected ({len(expected)} problem{plural}):", err
+    assert headline == f"specsim: invalid input ({len(expected)} problem{plural}):", err
     for fragments in expected:
         matching = [line for line in found if all(fragment in line for fragment in fragments)]
         assert len(matching) == 1, (fragments, found)

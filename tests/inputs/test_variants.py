@@ -65,7 +65,7 @@ def refused(*arguments):
 
 def test_one_scenario_is_none_to_compare():
     [problem] = refused([DEMO], (), ())
-    assert "is one; name another to compare it with, or add a variant of it: --variant" in problem
+    assert "is the only one; name another to compare it with, or add a variant of it: --variant" in problem
 
 
 def test_names_stand_for_one_scenario_each():
@@ -84,7 +84,7 @@ def test_a_wrong_value_is_that_of_the_option_that_states_it():
 
 
 def test_a_path_stated_twice_and_a_name_given_twice_are_refused():
-    with pytest.raises(InputError, match=r"--variant: deployment.device is .*: is stated twice; state it once"):
+    with pytest.raises(InputError, match=r"--variant: deployment.device is .*: is given twice; give it once"):
         parse_variants(["h: deployment.device=h200 deployment.device=b200"])
     variants = parse_variants(["a: deployment.device=h200", "a: deployment.weight_format=fp8"])
     with pytest.raises(InputError, match="--variant is 'a': names 2 variants"):

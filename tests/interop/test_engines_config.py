@@ -177,7 +177,7 @@ def test_sglang_drafts_these_without_steps(name, algorithm):
 
 
 def test_sglang_has_no_medusa():
-    assert sglang_setting(drafter("medusa"), 3, "x").instead == "SGLang has no such drafter."
+    assert sglang_setting(drafter("medusa"), 3, "x").instead == "SGLang does not support this drafter."
 
 
 def test_names_are_quoted_for_a_shell():

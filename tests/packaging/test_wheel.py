@@ -62,7 +62,7 @@ def test_what_is_installed_finds_its_own_catalogue(unpacked):
     doctor = run(unpacked, "list", "scenarios")
     assert doctor.returncode == 0, doctor.stderr
     assert " llama3.1-8b-h100-eagle3 " in doctor.stdout
-    place = "from specsim.schema import catalogue; print(catalogue.ROOT)"
+    place = "from specsim.inputs.read import catalogue; print(catalogue.ROOT)"
     environment = os.environ | {"PYTHONPATH": str(unpacked)}
     found = subprocess.run([sys.executable, "-c", place], capture_output=True, text=True, env=environment, cwd=unpacked)
     assert Path(found.stdout.strip()) == (unpacked / "specsim" / "_data").resolve()

@@ -52,7 +52,7 @@ def test_a_schedule_is_looked_up_by_batch_and_mean_context(batch, context):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([[1, 8], [10, None]], "batch: nothing is said from 9 to 9"),
+        ([[1, 8], [10, None]], "batch: no range covers 9 to 9"),
         ([[1, 8], [8, None]], r"batch: \[1, 8\] overlaps the range from 8"),
         ([[2, None]], "batch: the first range begins at 2; write 1"),
         ([[1, 8]], "batch: the last range ends at 8; write null"),
@@ -67,7 +67,7 @@ def test_a_schedule_says_one_thing_of_every_batch(rows, message):
 
 def test_a_schedule_says_one_thing_of_every_context():
     rows = [{"batch": [1, None], "context": c, "num_draft_tokens": 1} for c in ([0, 100], [200, None])]
-    with pytest.raises(ValidationError, match="context: nothing is said from 100 to 199"):
+    with pytest.raises(ValidationError, match="context: no range covers 100 to 199"):
         stated(kind="schedule", table=rows)
 
 

@@ -89,7 +89,7 @@ def test_a_manifest_that_says_nothing_removes_nothing(tmp_path, content):
 
 def test_what_is_read_must_lie_elsewhere(tmp_path):
     (tmp_path / "mine.yaml").write_text("")
-    with pytest.raises(InputError, match=r"holds mine\.yaml, which is read"):
+    with pytest.raises(InputError, match=r"holds mine\.yaml, an input"):
         refuse_existing(tmp_path, force=True, read=[tmp_path / "mine.yaml"])
 
 
@@ -98,15 +98,15 @@ def test_a_file_is_not_a_folder(tmp_path):
     file.write_text("old")
     with pytest.raises(InputError, match="is a file; name a folder"):
         refuse_existing(file, force=True)
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="cannot be written"):
         refuse_existing(file / "below", force=True)
 
 
 def test_a_parent_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(InputError, match="cannot be made, since"):
+    with pytest.raises(InputError, match="cannot be written, since"):
         refuse_existing(tmp_path / "new", force=False)
-    with pytest.raises(InputError, match="cannot be made, since"):
+    with pytest.raises(InputError, match="cannot be written, since"):
         refuse_existing(tmp_path, force=True)
 
 

@@ -49,7 +49,7 @@ def test_measured_times_enter_the_steps(tables):
 def test_the_result_says_what_stayed_on_the_roofline(tables):
     inputs = load_scenario(DEMO, [MEASURED])
     (sentence,) = report.cost_sentences(inputs)
-    assert sentence.endswith("outside of them and on the roofline: 128256 × 4096 (bf16).")
+    assert sentence.endswith("not in the tables, so from the roofline: 128256 × 4096 (bf16).")
     assert json.loads(report.provenance_json(inputs))["sources"]["costs"] == sentence
 
 

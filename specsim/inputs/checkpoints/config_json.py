@@ -48,7 +48,7 @@ def normalised(raw: dict[str, Any]) -> dict[str, Any]:
     for name, others in ALIASES.items():
         stated = {other: filled[other] for other in (name, *others) if other in filled}
         if len(set(map(str, stated.values()))) > 1:
-            raise ValueError(f"{' and '.join(stated)} are two names of one number and differ; leave one of them out")
+            raise ValueError(f"{' and '.join(stated)} name the same number but differ; leave one out")
         if stated:
             filled[name] = next(iter(stated.values()))
     number_type = filled.get("torch_dtype") or filled.get("dtype")
@@ -73,8 +73,8 @@ def _refuse_unread(raw: dict[str, Any]) -> None:
     if unread:
         names = ", ".join(map(repr, dict.fromkeys(unread)))
         raise ValueError(
-            f"{names}: not known here and may change the architecture, so the model is not supported yet; take such a "
-            "field out of the file if it changes neither a matrix nor what is cached"
+            f"{names}: unknown and may change the architecture, so the model is not supported yet; remove such a field "
+            "from the file if it changes neither a matrix nor what is cached"
         )
 
 
@@ -156,7 +156,7 @@ def _window_layers(filled: dict[str, Any], family: str, layers: int) -> tuple[st
     if "sliding_window_pattern" in filled:
         return _every(filled["sliding_window_pattern"], layers, "sliding_attention")
     raise ValueError(
-        "sliding_window: which layers of this family slide is not known here, so it is not supported yet; add "
+        "sliding_window: which layers of this family slide is unknown, so it is not supported yet; add "
         '"layer_types" with "sliding_attention" or "full_attention" for each layer'
     )
 
@@ -206,6 +206,6 @@ def _mlp_matrices(family: str) -> int:
     if family in TWO_MATRIX_FAMILIES:
         return 2
     raise ValueError(
-        f"model_type {family!r} is not known here; if it is a decoder of the kinds of layers that specsim models, add "
+        f"model_type {family!r} is unknown; if it is a decoder with layers that specsim models, add "
         '"mlp_matrices": 3 (SwiGLU: gate, up, down) or "mlp_matrices": 2 (up, down) to the file'
     )

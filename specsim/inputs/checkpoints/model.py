@@ -117,7 +117,7 @@ class ModelConfig(BaseModel):
     def _demand(self, what: str, *fields: str) -> None:
         missing = [field for field in fields if not getattr(self, field)]
         if missing:
-            raise ValueError(f"{what} needs {', '.join(missing)} as well; add what the published config.json states")
+            raise ValueError(f"{what} also needs {', '.join(missing)}; add the values of the published config.json")
 
     @property
     def layers(self) -> tuple[tuple[Layer, int], ...]:

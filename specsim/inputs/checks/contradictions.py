@@ -55,16 +55,14 @@ def _problem(path: str, value: object, remedy: str) -> Problem:
 def _load(scenario: Scenario) -> Iterator[Problem]:
     load, sent = scenario.workload.load, scenario.workload.num_requests
     if isinstance(load, ClosedLoop) and sent < load.concurrency:
-        remedy = (
-            f"fewer requests than workload.load.concurrency ({load.concurrency}) are never all in flight; send more"
-        )
+        remedy = f"fewer requests than workload.load.concurrency ({load.concurrency}) never reach it; send more"
         yield _problem("workload.num_requests", sent, remedy)
 
 
 def _kept_prefixes(scenario: Scenario) -> Iterator[Problem]:
     """Prefix caching needs prompts that are computed."""
     if scenario.deployment.prefix_caching and scenario.workload.decode_only:
-        remedy = "with workload.decode_only all prompts are in the cache already; leave one of them out"
+        remedy = "with workload.decode_only all prompts are cached already; leave one out"
         yield _problem("deployment.prefix_caching", True, remedy)
 
 
@@ -73,9 +71,9 @@ def _prompts_of_pools(scenario: Scenario) -> Iterator[Problem]:
     fleet = scenario.fleet
     if fleet and fleet.disaggregation and scenario.workload.decode_only:
         remedy = (
-            "with workload.decode_only no prompt is computed, and fleet.disaggregation has replicas that do nothing "
+            "no prompt is computed, and the prefill replicas of fleet.disaggregation do nothing else; leave one out"
         )
-        yield _problem("workload.decode_only", True, remedy + "else; leave one of them out")
+        yield _problem("workload.decode_only", True, remedy)
 
 
 def _kept_whole(scenario: Scenario, target: ModelConfig) -> Iterator[Problem]:
@@ -85,7 +83,7 @@ def _kept_whole(scenario: Scenario, target: ModelConfig) -> Iterator[Problem]:
         isinstance(mixer, LinearAttention) or getattr(mixer, "window", None) is not None for mixer in mixers
     ):
         remedy = (
-            "the target has layers that keep a window of tokens, or a state, and sharing those is not simulated; "
+            "sharing the windows of tokens, or states, that some layers of the target keep is not simulated; "
             "leave it out"
         )
         yield _problem("deployment.prefix_caching", True, remedy)

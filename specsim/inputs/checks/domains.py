@@ -80,7 +80,7 @@ def _of_chains(scenario: Scenario) -> Iterator[Problem]:
     if workload.domains and speculation.tree is not None:
         yield Problem("", "workload.domains", "", "only chains have an acceptance by domain; take the tree out")
     if workload.domains and not isinstance(workload.lengths, TraceLengths):
-        remedy = "domains are those of a trace's column; write lengths: {kind: trace, file: ...}, or leave them out"
+        remedy = "domains come from a column of a trace; write lengths: {kind: trace, file: ...}, or leave them out"
         yield Problem("", "workload.domains", "", remedy)
 
 
@@ -145,8 +145,8 @@ def _is_sampled_recording(domain: Domain) -> bool:
 def _recorded(domain: Domain) -> Problem:
     """A recording holds greedy agreement, so it needs temperature 0."""
     remedy = (
-        f"a recording says how many drafts are the target's choices, which is the greedy rule's business, and these "
-        f"requests are sampled at temperature {domain.temperature:g}; write 'temperature: 0'"
+        f"a recording counts drafts that are the target's greedy choices, but these requests are sampled at "
+        f"temperature {domain.temperature:g}; write 'temperature: 0'"
     )
     return _problem(f"{domain.path}.kind", "replay", remedy)
 
@@ -157,14 +157,14 @@ def _varying(path: str, acceptance: Acceptance, speculation: Speculation) -> Ite
         return
     if speculation.verifier in ("tree", "block"):
         remedy = (
-            f"acceptance that varies is that of drafts verified token by token; what the {speculation.verifier} rule "
-            "makes of it is not simulated: write 'verifier: token' or 'verifier: greedy', or leave out what varies"
+            "varying acceptance is of drafts verified token by token, and not simulated under the "
+            f"{speculation.verifier} rule: write 'verifier: token' or 'verifier: greedy', or leave out what varies"
         )
         yield Problem("", path, "", remedy)
     by_length = isinstance(acceptance, ProfileAcceptance) and acceptance.by_num_draft_tokens
     if by_length and isinstance(speculation.policy, OraclePolicy | ConfidencePolicy):
         remedy = (
-            f"policy {speculation.policy.kind} settles a draft's length while it is drafted, so acceptance cannot "
+            f"policy {speculation.policy.kind} sets a draft's length while drafting, so acceptance cannot "
             "depend on that length; leave it out, or write another policy"
         )
         yield Problem("", f"{path}.by_num_draft_tokens", "", remedy)

@@ -49,7 +49,7 @@ def policies(scenario: Scenario, places: Iterable[str]) -> Iterator[Problem]:
     for place, group in zip(places, fleet.groups, strict=True):
         if group.policy is not None and group.policy.num_draft_tokens > 0:
             remedy = (
-                "the scenario's own policy has no drafts, so that this one would never be asked; give "
+                "the scenario's own policy has no drafts, so this one would never be used; give "
                 "speculation.policy drafts, and num_draft_tokens: 0 to the groups that have none"
             )
             drafts = repr(group.policy.num_draft_tokens)

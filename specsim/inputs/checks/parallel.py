@@ -46,7 +46,7 @@ def _devices(deployment: Deployment, device: Device) -> Iterator[Problem]:
         what = (
             f"tensor_parallel ({group})" if stages == 1 else f"tensor_parallel x pipeline_parallel ({group} x {stages})"
         )
-        remedy = f"must equal {what}, the devices of a replica; for several write 'fleet: {{replicas: 2}}'"
+        remedy = f"must equal {what}, the devices of a replica; for several replicas write 'fleet: {{replicas: 2}}'"
         yield _problem("deployment.num_devices", deployment.num_devices, remedy)
     most = device.interconnect.max_devices
     if used > most:

@@ -19,7 +19,7 @@ def contradictions(
     deployment, drafting = scenario.deployment, scenario.speculation.drafter
     path, matrices = "deployment.weight_format", deployment.quantised_matrices
     if deployment.weight_format is None and matrices != "all":
-        remedy = "says which matrices weight_format is about, which is missing; add it, or leave this out"
+        remedy = "says which matrices weight_format applies to, but that is missing; add it, or leave this out"
         yield Problem("", "deployment.quantised_matrices", repr(matrices), remedy)
     yield from _stated_twice(path, deployment.weight_format, matrices, target, "the target")
     yield from _lacking(path, _resolved(deployment.weight_format, matrices, target), deployment.weight_format, device)
@@ -45,7 +45,7 @@ def _stated_twice(path: str, form: str | None, matrices: Matrices, model: ModelC
     if (form, matrices) != (checkpoint.format.name, checkpoint.matrices):
         which = "all matrices" if checkpoint.matrices == "all" else "the matrices of MLPs and experts"
         remedy = (
-            f"{who}'s config.json states {checkpoint.format.name} for {which} (quantization_config); leave "
+            f"{who}'s config.json gives {checkpoint.format.name} for {which} (quantization_config); leave "
             "weight_format out, or name the config.json of the checkpoint that is served"
         )
         yield Problem("", path, repr(form), remedy)
@@ -54,7 +54,7 @@ def _stated_twice(path: str, form: str | None, matrices: Matrices, model: ModelC
 def _lacking(path: str, quantisation: Quantisation, form: str | None, device: Device) -> Iterator[Problem]:
     lacking = {f.name: f.compute for f in formats(quantisation) if getattr(device.peak, f.compute) is None}
     for name, compute in lacking.items():
-        said = "" if form is not None else " (stated by the config.json)"
+        said = "" if form is not None else " (given by the config.json)"
         remedy = (
             f"{device.name} has no {compute.upper()} tensor cores (peak.{compute} in its file){said}; use a device "
             "that has, or weights in w4a16 or bf16, which are multiplied in BF16"

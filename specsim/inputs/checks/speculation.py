@@ -37,16 +37,18 @@ def _drafts(speculation: Speculation) -> Iterator[Problem]:
     tree, looked_up = speculation.tree, speculation.drafter.facts.looks_up
     if looked_up and speculation.drafts == "sampled":
         yield _problem(
-            "speculation.drafts", speculation.drafts, "what n-grams look up is not sampled; leave 'drafts' out"
+            "speculation.drafts", speculation.drafts, "n-gram drafts are looked up, not sampled; leave 'drafts' out"
         )
     elif tree and speculation.drafts:
-        remedy = "how the nodes of a tree are made is said by 'siblings'; leave 'drafts' out"
+        remedy = "'siblings' says how the nodes of a tree are made; leave 'drafts' out"
         yield _problem("speculation.drafts", speculation.drafts, remedy)
     if tree is None or tree.siblings == "one_hot":
         return
     if looked_up:
         yield _problem(
-            "speculation.tree.siblings", tree.siblings, "what n-grams look up is not sampled; write 'siblings: one_hot'"
+            "speculation.tree.siblings",
+            tree.siblings,
+            "drafts are looked up, not sampled; write 'siblings: one_hot'",
         )
     elif speculation.temperature == 0:
         remedy = (
@@ -70,7 +72,7 @@ def _trees(speculation: Speculation) -> Iterator[Problem]:
     if verifier != "tree":
         remedy = (
             f"the {verifier} verifier takes chains; write 'verifier: tree', or take the tree out ('tree: null' where "
-            "it comes from a scenario that this one extends)"
+            "an extended scenario has it)"
         )
         yield _problem("speculation.verifier", verifier, remedy)
     if speculation.drafter.facts.no_trees:
@@ -98,13 +100,13 @@ def _policies(speculation: Speculation) -> Iterator[Problem]:
     policy, verifier = speculation.policy, speculation.verifier
     if isinstance(policy, OraclePolicy) and verifier not in ("token", "greedy"):
         remedy = (
-            "an oracle knows what the token rule will accept of a draft, not what another rule makes of a shorter one; "
+            "an oracle knows what the token rule accepts of a draft, not what another rule accepts of a shorter one; "
             "write 'verifier: token', or another policy"
         )
         yield _problem("speculation.policy.kind", policy.kind, remedy)
     if isinstance(policy, ConfidencePolicy) and verifier == "tree":
-        remedy = "levels of a tree have no one token to be confident of; write another policy, or a chain's verifier"
+        remedy = "levels of a tree have no confidence of a single token; write another policy, or a chain's verifier"
         yield _problem("speculation.policy.kind", policy.kind, remedy)
     if isinstance(policy, ConfidencePolicy) and speculation.drafter.facts.looks_up:
-        remedy = "what is looked up has no probability to be confident of; write another policy"
+        remedy = "drafts that are looked up have no confidence; write another policy"
         yield _problem("speculation.policy.kind", policy.kind, remedy)

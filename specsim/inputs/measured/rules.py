@@ -33,7 +33,7 @@ def _speedup_without_drafts(row: Measurement) -> Iterator[Contradiction]:
 
 def _speedup_of_what_makes_none(row: Measurement) -> Iterator[Contradiction]:
     if row.speedup and row.metric not in MERITS:
-        yield Contradiction("speedup", f"{row.metric} makes no speedup; leave it empty, or give {', '.join(MERITS)}")
+        yield Contradiction("speedup", f"{row.metric} gives no speedup; leave it empty, or give {', '.join(MERITS)}")
 
 
 def _speedup_of_the_arms(row: Measurement) -> Iterator[Contradiction]:
@@ -48,12 +48,12 @@ def _whole_load(row: Measurement) -> Iterator[Contradiction]:
 
 def _load_fits(row: Measurement) -> Iterator[Contradiction]:
     if row.load_kind != "rate" and row.load > MOST_IN_FLIGHT:
-        yield Contradiction("load", f"no engine has so many requests in flight; write at most {MOST_IN_FLIGHT}")
+        yield Contradiction("load", f"more requests in flight than any engine runs; write at most {MOST_IN_FLIGHT}")
 
 
 def _load_is_sent(row: Measurement) -> Iterator[Contradiction]:
     if row.load_kind != "rate" and row.num_requests is not None and row.num_requests < row.load:
-        yield Contradiction("num_requests", f"fewer than load ({row.load:g}) are never all in flight; correct one")
+        yield Contradiction("num_requests", f"fewer than load ({row.load:g}) never reach it; correct one")
 
 
 def _falling_acceptance(row: Measurement) -> Iterator[Contradiction]:
@@ -94,16 +94,18 @@ def _time_between_tokens(row: Measurement) -> Iterator[Contradiction]:
 
 def _reason_not_counted(row: Measurement) -> Iterator[Contradiction]:
     if not row.counted and not row.reason:
-        yield Contradiction("split", f"needs a reason: say in the column reason why the row is {row.split}")
+        yield Contradiction("split", f"needs a reason: give in the column reason why the row is {row.split}")
 
 
 def _assumed_columns(row: Measurement) -> Iterator[Contradiction]:
     unknown = [name for name in row.assumed if name not in Measurement.model_fields]
     if unknown:
-        yield Contradiction("assumed", f"names no column: {' '.join(unknown)}; name columns of this table, by blanks")
+        yield Contradiction(
+            "assumed", f"names no column: {' '.join(unknown)}; name columns of this table, with blanks between"
+        )
 
 
-NO_DRAFTS = "num_draft_tokens is 0; leave it empty, or say how many were drafted"
+NO_DRAFTS = "num_draft_tokens is 0; leave it empty, or give the number drafted"
 RULES = (
     _any_figure, _figure_without_drafts, _speedup_without_drafts, _speedup_of_what_makes_none, _speedup_of_the_arms,
     _whole_load, _load_fits, _load_is_sent, _falling_acceptance, _reachable_length, _length_of_the_profile,

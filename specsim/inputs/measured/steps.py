@@ -110,7 +110,7 @@ def _reachable_length(row: Step) -> Iterator[Contradiction]:
 
 def _step_fits(row: Step) -> Iterator[Contradiction]:
     if _fitting(row, "query_tokens") and sum(_each(row.query_tokens, row.requests)) > MOST_STEP_TOKENS:
-        yield Contradiction("query_tokens", f"more than {MOST_STEP_TOKENS} new tokens in a step; no engine runs such")
+        yield Contradiction("query_tokens", f"more than {MOST_STEP_TOKENS} new tokens in a step; no engine runs them")
 
 
 RULES = (

@@ -68,28 +68,28 @@ class RoundRobin(RouterInput):
     """One replica after the other, in the order of requests."""
 
     kind: Literal["round_robin"]
-    words: ClassVar[str] = "taken in turns"
+    words: ClassVar[str] = "routed round robin"
 
 
 class Random(RouterInput):
     """Any replica, each as likely as the others; the same request goes to the same one in every run of a seed."""
 
     kind: Literal["random"]
-    words: ClassVar[str] = "chosen at random"
+    words: ClassVar[str] = "routed at random"
 
 
 class LeastLoaded(RouterInput):
     """The replica with the fewest requests that are in service or wait."""
 
     kind: Literal["least_loaded"]
-    words: ClassVar[str] = "chosen by fewest requests"
+    words: ClassVar[str] = "routed by fewest requests"
 
 
 class KVAware(RouterInput):
     """The replica with the smallest share of its KV pool in use or needed by those who wait."""
 
     kind: Literal["kv_aware"]
-    words: ClassVar[str] = "chosen by KV cache in use"
+    words: ClassVar[str] = "routed by KV cache in use"
 
 
 class PrefixAware(RouterInput):
@@ -101,7 +101,7 @@ class PrefixAware(RouterInput):
     """
 
     kind: Literal["prefix_aware"]
-    words: ClassVar[str] = "chosen by prefixes sent before"
+    words: ClassVar[str] = "routed by prefixes sent before"
     cache_threshold: Fraction = 0.3
     """A replica is preferred when it was sent more than this share of the prompt."""
     balance_abs_threshold: Annotated[int, Field(ge=0, strict=True)] = 64

@@ -58,7 +58,7 @@ class Spread(Input):
     @model_validator(mode="after")
     def _in_order(self) -> Spread:
         if self.min > self.max:
-            raise ValueError(f"min ({self.min}) is above max ({self.max}); exchange them")
+            raise ValueError(f"min ({self.min}) is above max ({self.max}); swap them")
         return self
 
 

@@ -65,12 +65,12 @@ class PercentileLimits(Input):
     def _each_can_bind(self) -> PercentileLimits:
         limits = self.stated()
         if not limits:
-            raise ValueError("no limit is stated; write p50, p90 or p99, for example {p99: 200 ms}")
+            raise ValueError("no limit is given; write p50, p90 or p99, for example {p99: 200 ms}")
         for (lower, at_lower), (higher, at_higher) in pairwise(limits.items()):
             if at_lower > at_higher:
                 raise ValueError(
-                    f"p{lower} may be {1e3 * at_lower:g} ms and p{higher}, which is never below it, only "
-                    f"{1e3 * at_higher:g} ms: the limit of p{lower} says nothing; lower it, or leave it out"
+                    f"p{lower} of {1e3 * at_lower:g} ms never binds, since p{higher} is never below it and limited to "
+                    f"{1e3 * at_higher:g} ms; lower p{lower}, or leave it out"
                 )
         return self
 
@@ -101,14 +101,13 @@ class PlanSLO(Input):
     @model_validator(mode="after")
     def _each_can_bind(self) -> PlanSLO:
         if not self.limits:
-            raise ValueError("no limit is stated; write for example {ttft: {p99: 500 ms}, tpot: {p99: 25 ms}}")
+            raise ValueError("no limit is given; write for example {ttft: {p99: 500 ms}, tpot: {p99: 25 ms}}")
         first, whole = (part.stated() if part else {} for part in (self.ttft, self.e2e))
         for percentile in first.keys() & whole.keys():
             if first[percentile] > whole[percentile]:
                 raise ValueError(
-                    f"ttft.p{percentile} may be {1e3 * first[percentile]:g} ms and e2e.p{percentile}, which is never "
-                    f"below it, only {1e3 * whole[percentile]:g} ms: the limit of ttft says nothing; lower it, or "
-                    "leave it out"
+                    f"ttft.p{percentile} of {1e3 * first[percentile]:g} ms never binds, since e2e.p{percentile} is "
+                    f"never below it and limited to {1e3 * whole[percentile]:g} ms; lower ttft, or leave it out"
                 )
         return self
 

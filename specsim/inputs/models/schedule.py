@@ -138,7 +138,7 @@ def _gaps(name: str, ranges: Sequence[tuple[int, int | None]], *, first: int, st
         if end is None or following < end + step:
             problems.append(f"{name}: [{begin}, {'null' if end is None else end}] overlaps the range from {following}")
         elif following > end + step:
-            problems.append(f"{name}: nothing is said from {end + step} to {following - 1}")
+            problems.append(f"{name}: no range covers {end + step} to {following - 1}")
     for begin, end in ranges:
         if end is not None and end < begin + 1 - step:
             problems.append(f"{name}: [{begin}, {end}] ends before it begins")

@@ -25,6 +25,7 @@ from specsim.inputs.models.drafter_facts import (
 )
 from specsim.inputs.models.policy import PolicyField
 from specsim.inputs.models.tree import Tree
+from specsim.units import plural
 
 
 class DraftModel(LoadedDrafter):
@@ -234,8 +235,8 @@ class NgramLookup(DrafterInput):
         for i, (shorter, longer) in enumerate(pairwise(lengths), start=2):
             if longer > shorter:
                 raise ValueError(
-                    f"matched_lengths cannot rise from {shorter} to {longer} at {i} tokens: they are shares of drafts "
-                    "of at least so many tokens; correct them"
+                    f"matched_lengths cannot rise from {shorter} to {longer} at {i} tokens: each is the share of "
+                    "drafts of at least that length; correct them"
                 )
         return self
 
@@ -278,7 +279,7 @@ class Speculation(Input):
         limits = []
         if self.tree:
             number = self.tree.num_levels
-            why = f"the tree has {number} level{'s' if number > 1 else ''}, and each is one position"
+            why = f"the tree has {plural(number, 'level')}, and each is one position"
             limits.append((number, why, ", or add levels to branching"))
         if self.drafter.facts.draft_limit:
             limits.append((*self.drafter.facts.draft_limit, ""))

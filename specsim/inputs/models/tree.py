@@ -65,7 +65,7 @@ class Tree(Input):
             if above > MAX_NODES:
                 break
         if above > MAX_NODES or self.num_nodes(self.num_levels) > MAX_NODES:
-            raise ValueError(f"branching makes more than {MAX_NODES} nodes; a verify of so many tokens never pays")
+            raise ValueError(f"branching makes more than {MAX_NODES} nodes; verifying that many tokens never pays")
         return self
 
     @property

@@ -45,7 +45,7 @@ class ClosedLoop(Input):
         if 0 < self.think_cv < LEAST_CV:
             raise ValueError(f"think_cv is below {LEAST_CV:g}; write 0 for constant think times")
         if self.think_cv != 1 and self.think_time == 0:
-            raise ValueError("think_cv is of think times, and there are none; write a think_time, or leave it out")
+            raise ValueError("think_cv needs think times; write a think_time, or leave it out")
         return self
 
 
@@ -181,7 +181,7 @@ class Workload(Input):
     def _replays_a_trace(self) -> Workload:
         if isinstance(self.load, Replay) and (self.mixture or not isinstance(self.lengths, TraceLengths)):
             raise ValueError(
-                "a replay takes lengths from the trace as well; write lengths: {kind: trace, file: ...}, without a "
+                "a replay also takes lengths from the trace; write lengths: {kind: trace, file: ...}, without a "
                 "mixture, or another load"
             )
         return self

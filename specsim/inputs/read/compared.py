@@ -76,12 +76,12 @@ def _among(compared: Sequence[Inputs], asked: Asked) -> Iterator[Problem]:
         limits.setdefault(limits_of(scenario.plan or Plan(), scenario.slo), []).append(scenario.name)
     if len(limits) > 1:
         stated = "; ".join(f"{_words(each)} in {', '.join(names)}" for each, names in limits.items())
-        remedy = f"comparing needs one set of limits, and there are several: {stated}; state it with --slo"
+        remedy = f"comparing needs one set of limits, but there are several: {stated}; give one with --slo"
         yield Problem("plan.slo", "", "", remedy)
     elif () in limits:
         for option, given in (("--rate", asked.rate), ("--price", asked.prices)):
             if given:
-                yield Problem(option, "", "", "says something only within latency limits; add --slo 'ttft:200 tpot:20'")
+                yield Problem(option, "", "", "needs latency limits; add --slo 'ttft:200 tpot:20'")
     yield from _unpriced(compared)
 
 
@@ -97,5 +97,5 @@ def _unpriced(compared: Sequence[Inputs]) -> Iterator[Problem]:
     without = [inputs for inputs, has in zip(compared, priced, strict=True) if not has]
     for device in dict.fromkeys(device for inputs in without for device in devices_of(inputs)):
         names = ", ".join(one.scenario.name for one in without if device in devices_of(one))
-        remedy = f"others have a price, and {device} ({names}) has none; add --price {device}=2.5 or leave all out"
+        remedy = f"others have a price but {device} ({names}) has none; add --price {device}=2.5 or leave all out"
         yield Problem("--price", "", "", remedy)

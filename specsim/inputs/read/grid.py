@@ -49,10 +49,10 @@ class Grid(Input):
         paths = [*self.set, *self.paths, *([REPLICATIONS] if self.replications else [])]
         wrong = [path for path in paths if not all(path.split("."))]
         if wrong:
-            raise ValueError(f"{wrong[0]!r} is no path; write keys joined by points: workload.load.concurrency")
+            raise ValueError(f"{wrong[0]!r} is not a path; write keys joined by points: workload.load.concurrency")
         twice = [path for path, number in Counter(paths).items() if number > 1]
         if twice:
-            raise ValueError(f"{twice[0]} is said twice; keep one")
+            raise ValueError(f"{twice[0]} is given twice; keep one")
         inside = [(a, b) for a in self.paths for b in paths if b.startswith(f"{a}.")]
         if inside:
             a, b = inside[0]

@@ -35,7 +35,7 @@ def read_list(
         except ValueError:
             value = None
         if value is None or not allowed(value):
-            problems.append(Problem(option, "", repr(entry.strip()), f"{remedy}, several by commas"))
+            problems.append(Problem(option, "", repr(entry.strip()), f"{remedy}, several separated by commas"))
         else:
             found.append(value)
     return found

@@ -108,7 +108,7 @@ def _checked_file(place: str, digest: str) -> Path:
     if not file.is_file():
         remedy = "cannot be read where the cell is simulated; put it on a file system that all workers share"
     elif _digest(file) != digest:
-        remedy = "holds something else where the cell is simulated"
+        remedy = "has other contents where the cell is simulated"
     if remedy:
         raise InputError([Problem(place, "", "", remedy)])
     return file

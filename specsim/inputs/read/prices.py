@@ -30,12 +30,12 @@ def parse_prices(texts: Sequence[str]) -> dict[str, float]:
         if (equals and not device) or not price > 0:
             remedy = "must be a number above 0, or a device and one; write for example 2.5 or h100-sxm=2.5"
         elif device in found:
-            remedy = f"{device or 'a price for all'} is stated already; state it once"
+            remedy = f"{device or 'a price for all'} is given twice; give it once"
         if remedy:
             wrong.append(Problem(OPTION, "", repr(entry), remedy))
         found[device] = price
     if not (found or wrong):
-        wrong.append(Problem(OPTION, "", repr(" ".join(texts)), "states no price; write for example 2.5"))
+        wrong.append(Problem(OPTION, "", repr(" ".join(texts)), "gives no price; write for example 2.5"))
     if wrong:
         raise InputError(wrong)
     return found

@@ -28,12 +28,12 @@ def parse_slo(texts: Sequence[str], option: str = "--slo") -> dict[str, dict[str
         percentile = percentile or f"p{DEFAULT_PERCENTILE}"
         remedy = _remedy(latency, percentile, value)
         if not remedy and percentile in found.get(latency, {}):
-            remedy = f"{latency}.{percentile} is stated already; state it once"
+            remedy = f"{latency}.{percentile} is given twice; give it once"
         if remedy:
             wrong.append(Problem(option, "", repr(entry), remedy))
         found.setdefault(latency, {})[percentile] = f"{value} ms"
     if not (found or wrong):
-        remedy = "states no limit; write for example 'ttft:200 tpot:20'"
+        remedy = "gives no limit; write for example 'ttft:200 tpot:20'"
         wrong.append(Problem(option, "", repr(" ".join(texts)), remedy))
     if wrong:
         raise InputError(wrong)

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from specsim.errors import InputError, Problem
 from specsim.inputs.read import documents, problems
+from specsim.units import plural
 
 Row = TypeVar("Row", bound=BaseModel)
 SEPARATORS = {";": "semicolons", "\t": "tabs"}
@@ -90,7 +91,7 @@ def read_rows(
     rows: list[Found[Row]] = []
     for line in lines:
         if line.surplus:
-            remedy = f"has {line.surplus} cells beyond the last column; quote commas"
+            remedy = f"has {plural(line.surplus, 'cell')} beyond the last column; quote commas"
             of_lines.append((line.number, _problem(path, line, "", "", remedy)))
         found, complaints = _read_row(path, line, model, missing)
         of_lines += [(line.number, complaint) for complaint in complaints]
@@ -170,7 +171,7 @@ def _read_lines(path: Path) -> tuple[Sequence[str], list[Line], list[tuple[int, 
     header = [name.strip() for name in parsed[0][1]]
     separator = next((name for mark, name in SEPARATORS.items() if len(header) == 1 and mark in header[0]), None)
     if separator:
-        remedy = f"columns stand apart by {separator}; write commas, and points in numbers"
+        remedy = f"columns are separated by {separator}; write commas, and points in numbers"
         raise InputError([Problem(str(path), "header", "", remedy)])
     lines = []
     for number, cells in parsed[1:]:

@@ -52,7 +52,7 @@ def parse_variants(texts: Sequence[str]) -> list[Variant]:
             wrong.append(Problem(OPTION, "", repr(text), remedy))
         paths = Counter(path.strip() for path, _, _ in parts)
         twice = [path for path, number in paths.items() if number > 1]
-        wrong += [Problem(OPTION, path, repr(text), "is stated twice; state it once") for path in twice]
+        wrong += [Problem(OPTION, path, repr(text), "is given twice; give it once") for path in twice]
         named = f"{OPTION} {name}"
         changed = (Option(named, path.strip(), value, parse_yaml, shows_path=True) for path, _, value in parts)
         found.append(Variant(name, tuple(changed)))
@@ -105,7 +105,7 @@ def load_compared(
                 found.append(_named(inputs, variant, alone=len(references) == 1))
     gathered.problems.extend(_of_names(found, variants))
     if not gathered.problems and len(found) < 2:
-        remedy = f"is one; name another to compare it with, or add a variant of it: {OPTION} {EXAMPLE}"
+        remedy = f"is the only one; name another to compare it with, or add a variant of it: {OPTION} {EXAMPLE}"
         gathered.problems.append(Problem("scenario", "", repr(references[0]), remedy))
     gathered.settle()
     return found
@@ -123,7 +123,7 @@ def _of_names(found: Iterable[Inputs], variants: Sequence[Variant]) -> Iterator[
     several, twice = list(found), Counter(variant.name for variant in variants)
     for name, number in twice.items():
         if number > 1:
-            yield Problem(OPTION, "", repr(name), f"names {number} variants; give each a name of its own")
+            yield Problem(OPTION, "", repr(name), f"names {number} variants; give each its own name")
     if max(twice.values(), default=0) > 1:
         return
     for name, number in Counter(inputs.scenario.name for inputs in several).items():

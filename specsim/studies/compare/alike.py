@@ -27,7 +27,7 @@ def share_requests(one: Inputs, other: Inputs) -> bool:
 
 
 def share_arrivals(one: Inputs, other: Inputs) -> bool:
-    """Likewise where requests also come by themselves, as in plans: after the same gaps, but for the rate."""
+    """The same where requests also come by themselves, as in plans: after the same gaps, but for the rate."""
     return share_requests(one, other) and arrivals(one.scenario.workload.load) == arrivals(other.scenario.workload.load)
 
 

@@ -41,7 +41,7 @@ def comparison_answer(comparison: Comparison) -> Answer:
             **{f"scenario-{one.name}.yaml": text_writer(resolved_scenario(one.inputs)) for one in subjects},
         },
         warning=_beyond(*subjects),
-        partial=f"{len(comparison.missing)} of {number} scenarios are missing" if comparison.missing else "",
+        partial=f"{len(comparison.missing)} of {number} scenarios missing" if comparison.missing else "",
     )
 
 

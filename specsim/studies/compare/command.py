@@ -22,8 +22,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="'NAME: PATH=VALUE ...'",
-            help="Every scenario is compared with these values too, under this name; repeat for more. "
-            "Example: --variant 'fp8: deployment.weight_format=fp8'",
+            help="Compare every scenario with these values too, under this name; repeatable. "
+            "Example: --variant 'h200: deployment.device=h200'",
         ),
     ] = None,
     overrides: SetOption = None,
@@ -31,24 +31,24 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="LIMITS",
-            help="Latency limits in ms, as of specsim plan: 'ttft:200 tpot:20' for p99, ttft.p90:200 for others. "
-            "Default: those of the scenarios, which have to be the same.",
+            help="Latency limits in ms, as for specsim plan: 'ttft:200 tpot:20' is p99, ttft.p90:200 is p90. "
+            "Default: those of the scenarios, which must agree.",
         ),
     ] = None,
     rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help="To be served: '400 requests/s'. Default: the scenarios' loads.")
+        str | None, typer.Option(metavar="RATE", help="Rate to serve: '400 requests/s'. Default: the scenarios' loads.")
     ] = None,
     price: Annotated[
         list[str] | None,
         typer.Option(
             metavar="DOLLARS",
-            help="Of a GPU for an hour: 2.5 for all, or h100-sxm=2.5 for a device; repeat for more. Default: "
+            help="Price of a GPU-hour: 2.5 for all, or h100-sxm=2.5 for one device; repeatable. Default: "
             "plan.price_per_gpu_hour of each scenario.",
         ),
     ] = None,
     num_draft_tokens: Annotated[
         str | None,
-        typer.Option(metavar="LENGTHS", help="Draft lengths to compare beside each scenario's own policy: 1,3,5."),
+        typer.Option(metavar="LENGTHS", help="Draft lengths to compare besides each scenario's own policy: 1,3,5."),
     ] = None,
     batches: Annotated[
         str | None, typer.Option(metavar="BATCHES", help="Requests in flight: 1,16,256. Default: curve.batches.")
@@ -57,11 +57,11 @@ def compare(
     force: ForceOption = False,
     jobs: JobsOption = None,
 ) -> None:
-    """GPUs, drafters, formats, parallelism side by side: tokens/s/user against tokens/s/GPU, and who is cheapest.
+    """GPUs, drafters, formats, parallelism side by side: tokens/s/user against tokens/s/GPU, and what is cheapest.
 
-    Each scenario is simulated without speculation and with its own policy, over requests in flight and, where there are
-    latency limits, as specsim plan does. Writes two tables, a figure and the scenarios. Ctrl-C ends it; scenarios that
-    are finished are written.
+    Simulates each scenario without speculation and with its own policy, over requests in flight and, given latency
+    limits, as specsim plan does. Writes two tables, a figure and the scenarios. Ctrl-C stops the command and writes the
+    scenarios that are finished.
 
     Examples:
     specsim compare llama3.1-8b-h100-eagle3 --variant 'h200: deployment.device=h200' --variant 'fp8: deployment.weight_format=fp8'

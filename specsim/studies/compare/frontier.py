@@ -1,4 +1,4 @@
-"""Tokens/s/user against tokens/s/GPU of everything compared: who is on the frontier, and who is not told apart."""
+"""Tokens/s/user against tokens/s/GPU of everything compared: what is on the frontier, what differs significantly."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Cell:
         batch: requests in flight, of a fleet in all of it.
         runs: of its replications.
         frontier: whether no mean of any cell is better in both tokens/s/user and tokens/s/GPU.
-        own_frontier: likewise among the cells of its scenario.
-        ties: places, among all cells, of those from which a member of the frontier is not told apart: it is clearly
-            better (95 %) in neither of the two. Empty for all others.
+        own_frontier: the same among the cells of its scenario.
+        ties: indices, among all cells, of those from which a member of the frontier does not differ significantly:
+            it is clearly better (95 %) in neither of the two. Empty for all others.
     """
 
     subject: Subject
@@ -95,7 +95,7 @@ def _ties(i: int, cells: Sequence[Cell]) -> list[int]:
 
 
 def are_paired(one: Cell, other: Cell) -> bool:
-    """Whether replications of equal number met the same requests and the same luck."""
+    """Whether replications of equal number met the same requests and random numbers."""
     return one.batch == other.batch and (
         one.subject is other.subject or share_requests(one.subject.inputs, other.subject.inputs)
     )
@@ -112,6 +112,6 @@ def frontier(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def rivals_of(cell: Cell, cells: Sequence[Cell]) -> list[Cell]:
-    """Cells of other arms or scenarios from which a member of the frontier is not told apart."""
+    """Cells of other arms or scenarios from which a member of the frontier does not differ significantly."""
     tied = (cells[place] for place in cell.ties)
     return [rival for rival in tied if rival.subject is not cell.subject or rival.arm != cell.arm]

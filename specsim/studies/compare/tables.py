@@ -21,11 +21,11 @@ def cells_table(cells: Sequence[Cell]) -> Table[Cell]:
     """A row for each scenario, arm and batch."""
     columns: list[Column[Cell]] = [
         Column("scenario", lambda cell: cell.subject.name, "", "name of the scenario"),
-        Column("policy", lambda cell: cell.arm.kind, "", "kind of the policy that decides draft lengths"),
+        Column("policy", lambda cell: cell.arm.kind, "", "kind of policy that sets draft lengths"),
         Column("num_draft_tokens", lambda cell: cell.arm.num_draft_tokens, "tokens", "longest draft; 0 for none"),
-        Column("batch", lambda cell: cell.batch, "requests", "requests in flight, of a fleet in all of it"),
+        Column("batch", lambda cell: cell.batch, "requests", "requests in flight, over all replicas of a fleet"),
         Column("gpus", lambda cell: cell.subject.num_devices, "", "devices of a replica, or of the fleet"),
-        Column("replications", lambda cell: len(cell.per_gpu), "", "replications behind the numbers"),
+        Column("replications", lambda cell: len(cell.per_gpu), "", "number of replications"),
         *with_ends(
             "tokens_per_s", _mean(lambda cell: cell.runs.tokens_per_s), "output tokens per second", "tokens/s"
         ),
@@ -39,17 +39,17 @@ def cells_table(cells: Sequence[Cell]) -> Table[Cell]:
         ),
         Column(
             "acceptance_length", lambda cell: float(cell.runs.acceptance_length.mean()), "tokens",
-            "tokens per verify, the recovered or bonus token included",
+            "tokens per verify, including the recovered or bonus token",
         ),
         Column(
             "mean_running_batch", lambda cell: float(cell.runs.running_batch.mean()), "requests",
-            "requests in a step, mean",
+            "mean requests in a step",
         ),
         Column("frontier", lambda cell: cell.frontier, "", "whether no cell is better in both per user and per GPU"),
-        Column("scenario_frontier", lambda cell: cell.own_frontier, "", "likewise among the cells of its scenario"),
+        Column("scenario_frontier", lambda cell: cell.own_frontier, "", "the same among the cells of its scenario"),
         Column(
             "not_told_apart_from", lambda cell: _names(cells[place] for place in cell.ties), "",
-            "cells from which a member of the frontier is not told apart",
+            "cells from which a member of the frontier does not differ significantly",
         ),
     ]  # fmt: skip
     return Table(cells, columns, file="compare.csv")
@@ -69,7 +69,7 @@ def frontier_table(cells: Sequence[Cell]) -> Table[Cell]:
             shown("scenario", lambda cell: cell.subject.name, left=True, fold=True),
             shown("policy", lambda cell: drafting(cell.subject.inputs.scenario, cell.arm), left=True),
             shown("batch", lambda cell: str(cell.batch)),
-            shown("not told apart from", lambda cell: _names(rivals_of(cell, cells)), left=True, fold=True),
+            shown("ties with", lambda cell: _names(rivals_of(cell, cells)), left=True, fold=True),
         ],
     )
 
@@ -111,7 +111,7 @@ def _cost_columns(ranked: Ranking | None) -> list[Column[Offer]]:
         Column("price_per_gpu_hour", lambda offer: offer.plan.price, "$", "price of a device for an hour"),
         Column(
             "dollars_per_hour", lambda offer: offer.dollars_per_hour, "$",
-            "price of an hour of all replicas that the demand takes, mean over its time",
+            "price per hour of all replicas for the demand, mean over time",
         ),
         Column(
             "tokens_per_s_per_gpu", lambda offer: offer.tokens_per_s_per_gpu, "tokens/s",
@@ -123,7 +123,7 @@ def _cost_columns(ranked: Ranking | None) -> list[Column[Offer]]:
         ),
         *with_ends(
             "cost_over_cheapest", extra,
-            "cost at mean rates over that of the cheapest scenario; GPU-hours without prices",
+            "cost at mean rates divided by that of the cheapest scenario; in GPU-hours without prices",
         ),
     ]  # fmt: skip
 
@@ -163,4 +163,4 @@ def _extra(ranked: Ranking, offer: Offer) -> str:
 
 
 def _binds(offer: Offer) -> str:
-    return binds(offer.plan.limits, offer.result.capacity) if offer.result.pressure else "no rate meets them"
+    return binds(offer.plan.limits, offer.result.capacity) if offer.result.pressure else "no rate"

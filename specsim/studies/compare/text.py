@@ -20,7 +20,7 @@ from specsim.studies.plan.text import arm_words, floor_sentences, limits_words, 
 from specsim.units import plural
 
 MOST_STRETCHES = 4
-"""Of the frontier that a sentence names; and so many ties."""
+"""Most stretches of the frontier, and most ties, that a sentence names."""
 
 
 def comparison_sentences(comparison: Comparison, cells: Sequence[Cell], ranked: Ranking | None) -> list[str]:
@@ -40,7 +40,7 @@ def comparison_sentences(comparison: Comparison, cells: Sequence[Cell], ranked: 
 
 
 def ranking_sentence(comparison: Comparison, ranked: Ranking) -> str:
-    """Who is cheapest within the limits, and how far behind the next is."""
+    """What is cheapest within the limits, and how far behind the next is."""
     best, within = ranked.best, f"within {limits_words(comparison.limits)}"
     demand = best.plan.demand
     serving = f" for {plain(demand.mean, 3)} requests/s" if ranked.same_demand and demand else ""
@@ -75,16 +75,16 @@ def _value(ranked: Ranking, offer: Offer) -> str:
 
 def _runner_up(ranked: Ranking) -> str:
     if len(ranked.offers) == 1:
-        return "no other scenario that was measured meets them"
+        return "no other measured scenario meets them"
     best, second = ranked.offers[:2]
     extra = extra_cost(second, best)
     assert extra is not None  # both serve something
-    unit = "a request" if share_arrivals(second.subject.inputs, best.subject.inputs) else "an output token"
+    unit = "request" if share_arrivals(second.subject.inputs, best.subject.inputs) else "output token"
     verb, what = ("costs", "") if ranked.basis.startswith("dollars") else ("takes", " GPU time")
-    difference = f"{verb} {more_words(extra)}{what} for {unit}"
+    difference = f"{verb} {more_words(extra)}{what} per {unit}"
     if ranked.basis in ("dollars per hour", "GPUs"):
-        difference = f"takes {_value(ranked, second)}, and fully used {difference}"
-    return f"runner-up {offer_words(second)} {difference}{_not_told_apart(extra)}"
+        difference = f"takes {_value(ranked, second)}, and fully used it {difference}"
+    return f"runner-up {offer_words(second)} {difference}{_if_not_significant(extra)}"
 
 
 def more_words(ratio: Interval) -> str:
@@ -104,15 +104,15 @@ def _percents(estimate: float, low: float, high: float, sign: str = "") -> str:
     return percents(estimate, low, high, sign, digits=0 if max(abs(estimate), abs(low), abs(high)) >= 1 else 1)
 
 
-def _not_told_apart(ratio: Interval) -> str:
-    return ", which is not told apart" if ratio.low <= 1 <= ratio.high else ""
+def _if_not_significant(ratio: Interval) -> str:
+    return " (not significant)" if ratio.low <= 1 <= ratio.high else ""
 
 
 def frontier_sentence(cells: Sequence[Cell], most: int = MOST_STRETCHES) -> str:
-    """Who has the most tokens/s/GPU at which tokens/s/user, the fastest for users first; so many stretches at most."""
+    """What has the most tokens/s/GPU at which tokens/s/user, the fastest for users first; at most ``most`` of them."""
     best = frontier(cells)
     if not best:
-        return "Outputs have one token, so there are no tokens/s/user, and no frontier."
+        return "Outputs have one token, so there is no tokens/s/user and no frontier."
     stretches = [list(run) for _, run in groupby(best, key=lambda cell: (cell.subject.name, cell.arm.name))]
     parts = [f"{cell_words(run[0])} {_stretch(run)}" for run in stretches[:most]]
     if len(stretches) > most:
@@ -134,7 +134,7 @@ def cell_words(cell: Cell) -> str:
 def _left_out(comparison: Comparison) -> Iterator[str]:
     """Scenarios and arms that cannot run, or cannot meet the limits, with the reason."""
     if comparison.missing:
-        yield f"Interrupted, without {', '.join(comparison.missing)}: of these nothing is known."
+        yield f"Interrupted; not measured: {', '.join(comparison.missing)}."
     for subject in comparison.subjects:
         reasons: dict[str, list[str]] = {}
         for arm, problems in subject.never.items():
@@ -151,23 +151,20 @@ def _left_out(comparison: Comparison) -> Iterator[str]:
 def _basis(comparison: Comparison, ranked: Ranking | None) -> Iterator[str]:
     """Why nothing is said of cost, or not all that could be."""
     if not comparison.limits:
-        yield (
-            "No latency limits are stated, so nothing is said of cost: add --slo 'ttft:200 tpot:20' (ms), or plan.slo "
-            "to the scenarios."
-        )
+        yield ("No latency limits, so no costs: add --slo 'ttft:200 tpot:20' (ms), or plan.slo to the scenarios.")
     if ranked is None:
         return
     if not ranked.basis.startswith("dollars"):
         yield (
-            "Costs take prices of a GPU for an hour: --price 2.5, or --price h100-sxm=2.5 by device."
+            "Costs need the price of a GPU-hour: --price 2.5, or --price h100-sxm=2.5 by device."
             if ranked.one_device
-            else "Devices differ, and without prices of a GPU for an hour (--price h100-sxm=2.5, by device) they "
-            "cannot be ranked by cost."
+            else "Devices differ and cannot be ranked by cost without prices of a GPU-hour (--price h100-sxm=2.5, by "
+            "device)."
         )
     if not ranked.same_demand:
-        stated = [offer for offer in ranked.offers if offer.plan.demand is not None]
-        what = "Scenarios state different rates" if stated else "No rate to be served is stated"
-        yield f"{what}, so GPUs and dollars an hour are left open; give one for all with --rate."
+        given = [offer for offer in ranked.offers if offer.plan.demand is not None]
+        what = "Scenarios have different rates" if given else "No rate to serve is given"
+        yield f"{what}, so GPUs and dollars an hour are not computed; give one rate for all with --rate."
 
 
 def traffic_words(inputs: Inputs) -> str:
@@ -189,7 +186,7 @@ def _unlike(comparison: Comparison) -> Iterator[str]:
     found = unlike(inputs, traffic_words)
     named = [unlike_words(each) for each in found if comparison.limits or each.what != "arrivals"]
     if named:
-        yield f"Beware, the scenarios are not alike in {'; '.join(named)}."
+        yield f"Caution: the scenarios also differ in {'; '.join(named)}."
 
 
 def _pairs(comparison: Comparison, ranked: Ranking | None) -> Iterator[str]:
@@ -201,13 +198,13 @@ def _pairs(comparison: Comparison, ranked: Ranking | None) -> Iterator[str]:
     apart = [other.scenario.name for other in others if not share(first, other)]
     if not apart:
         yield (
-            "All send the same requests with the same luck, so differences are paired by seed where runs are as long; "
-            "intervals hold 95 %."
+            "All use the same requests and random numbers, so differences are paired by seed where runs are equally "
+            "long; intervals are 95 %."
         )
     else:
         yield (
-            f"Requests of {', '.join(apart)} are not those of {first.scenario.name}, so differences between them are "
-            "of independent samples, not paired; intervals hold 95 %."
+            f"Requests of {', '.join(apart)} are not those of {first.scenario.name}, so their differences compare "
+            "independent samples, not pairs; intervals are 95 %."
         )
 
 
@@ -217,11 +214,11 @@ def _plans(comparison: Comparison) -> Iterator[str]:
     if not planned:
         return
     yield (
-        "Rates and what follows from them are lower bounds that a fresh run meets with a probability of 95 % (specsim "
-        "plan); differences are of the means over seeds."
+        "Rates and what follows from them are lower bounds that 95 % of fresh runs meet (specsim plan); differences "
+        "compare means over seeds."
     )
     if any(isinstance(subject.inputs.scenario.workload.load, Replay) for subject, _ in planned):
-        yield "Rates of a trace are means over it, replayed faster or slower; the frontier takes its lengths alone."
+        yield "Rates of a trace are means over it, replayed faster or slower; the frontier uses its lengths alone."
     for subject, plan in planned:
         scenario = subject.inputs.scenario
         others = [] if subject.missed else list(floor_sentences(scenario, plan))
@@ -230,7 +227,7 @@ def _plans(comparison: Comparison) -> Iterator[str]:
 
 
 def _ties(cells: Sequence[Cell]) -> Iterator[str]:
-    """Members of the frontier that are not told apart from another arm or scenario."""
+    """Members of the frontier that do not differ significantly from another arm or scenario."""
     members = [cell for cell in cells if cell.frontier]
     tied = [(cell, rivals_of(cell, cells)) for cell in members]
     named = [
@@ -240,9 +237,9 @@ def _ties(cells: Sequence[Cell]) -> Iterator[str]:
     ]
     if named:
         shown, rest = named[:MOST_STRETCHES], len(named) - MOST_STRETCHES
-        more = f"; {rest} more are in compare.csv" if rest > 0 else ""
+        more = f"; {rest} more in compare.csv" if rest > 0 else ""
         which = f"{'; '.join(shown)}{more}"
-        yield f"Of {len(members)} on the frontier, {len(named)} are not told apart from others: {which}."
+        yield f"{len(named)} of {len(members)} on the frontier do not differ significantly from others: {which}."
 
 
 def _waiting(comparison: Comparison, cells: Sequence[Cell]) -> Iterator[str]:
@@ -254,7 +251,7 @@ def _waiting(comparison: Comparison, cells: Sequence[Cell]) -> Iterator[str]:
         if batches and not disaggregated:  # whose requests may also be on their way between replicas
             parts.append(f"{subject.name} from batch {min(batches)} on")
     if parts:
-        yield f"Not all requests in flight run at once, and tokens/s/user does not hold their wait: {', '.join(parts)}."
+        yield f"Some requests in flight wait, which tokens/s/user excludes: {', '.join(parts)}."
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
@@ -264,7 +261,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         for note in (*subject.notes, *cost_sentences(subject.inputs)):
             by_note.setdefault(note, []).append(subject.name)
         if subject.inputs.scenario.fleet:
-            note = "Batches are of the whole fleet, tokens/s/GPU over all its devices."
+            note = "Batches count the whole fleet, tokens/s/GPU all its devices."
             by_note.setdefault(note, []).append(subject.name)
     for note, names in by_note.items():
         yield f"{', '.join(names)}: {note}"

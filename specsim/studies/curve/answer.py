@@ -22,9 +22,9 @@ POINT_COLUMNS: Described = {
     "num_draft_tokens": ("tokens", "draft tokens per verify, or levels of the tree; 0 without speculation"),
     **interval_described("tokens_per_s", "tokens/s", "output tokens per second in the steady window"),
     **interval_described("speedup", "", "output tokens/s over that without speculation at the same batch, paired"),
-    "closed_form_speedup": ("", "speedup on paper, decode only; empty where the closed form does not apply"),
-    "acceptance_length": ("tokens", "tokens per verify, the recovered or bonus token included"),
-    "mean_running_batch": ("requests", "requests in a step, mean"),
+    "closed_form_speedup": ("", "speedup by the closed form, decode only; empty where it does not apply"),
+    "acceptance_length": ("tokens", "tokens per verify, including the recovered or bonus token"),
+    "mean_running_batch": ("requests", "mean requests in a step"),
     "ttft_p50_s": ("s", "median time to first token"),
     "tpot_p50_s": ("s", "median time per output token after the first"),
 }

@@ -16,8 +16,8 @@ def curve(
 ) -> None:
     """Throughput and speedup against batch: up to which load does speculation pay?
 
-    Simulates every batch without speculation and with each draft length (of a tree: number of levels), and writes the
-    curve as CSV, PNG and SVG, the resolved scenario and the provenance. Ctrl-C ends it; what is finished is written.
+    Simulates each batch without speculation and with each draft length (of a tree: number of levels). Writes the curve
+    as CSV, PNG and SVG, the resolved scenario and the provenance. Ctrl-C stops the command and writes what is finished.
 
     Examples:
     specsim curve llama3.1-8b-h100-eagle3

@@ -25,7 +25,7 @@ class CurveRuns(NamedTuple):
     Attributes:
         runs: points that have one without speculation beside them.
         missing: points of the grid that an interruption left out.
-        interrupted: whether anything was left out, and be it batches nearer to a crossing.
+        interrupted: whether anything was left out, such as batches nearer to a crossing.
     """
 
     runs: Runs

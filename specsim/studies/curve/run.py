@@ -41,11 +41,11 @@ class CurveResult:
         notes: what the inputs leave open, in sentences.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
         missing: points of the grid that an interruption left out; there are no crossings then.
-        interrupted: whether anything was left out, and be it batches nearer to a crossing.
+        interrupted: whether anything was left out, such as batches nearer to a crossing.
         in_transit: whether requests that are in flight can be neither running nor waiting, but on their way between
             replicas.
         throughputs: output tokens/s of each point's replications [replications]; entry r of every point shares its
-            requests and luck.
+            requests and random numbers.
     """
 
     batches: tuple[int, ...]

@@ -18,15 +18,16 @@ from specsim.reporting.columns import Table, shown, verdict_colour
 from specsim.reporting.fleet import fleet_words
 from specsim.reporting.wording import drafts, from_to, pays_throughout
 from specsim.studies.curve.run import CurveResult
+from specsim.units import plural
 
 
 def curve_sentences(scenario: Scenario, result: CurveResult) -> list[str]:
     """The sentences the user came for, the most important first."""
-    repeats = scenario.curve.replications
-    below = f"Below: output tokens/s, and speedup at equal concurrency ± 95 % interval ({repeats} paired runs)."
+    repeats = plural(scenario.curve.replications, "paired run")
+    below = f"Below: output tokens/s, and speedup at equal concurrency ± 95 % interval ({repeats})."
     if result.missing:
         return [
-            f"Interrupted, so what pays is left open: {missing(scenario, result)}.",
+            f"Interrupted, no verdict: {missing(scenario, result)}.",
             *limits(scenario, result),
             below,
         ]
@@ -37,10 +38,7 @@ def curve_sentences(scenario: Scenario, result: CurveResult) -> list[str]:
         + "".join(f" {_free(batch)}" for length, batch in result.free_batch.items() if length == k),
         _best(scenario, result),
         *limits(scenario, result),
-        *(
-            ["Interrupted: crossings rest on the batches below and were not looked at more closely."]
-            * result.interrupted
-        ),
+        *(["Interrupted: crossings come from the batches below alone and were not refined."] * result.interrupted),
         below,
     ]
 
@@ -48,10 +46,10 @@ def curve_sentences(scenario: Scenario, result: CurveResult) -> list[str]:
 def missing(scenario: Scenario, result: CurveResult) -> str:
     """How much of the grid an interruption left out, or that it left out what comes after the grid."""
     if not result.missing:
-        return "batches near the crossings are missing"
+        return "batches near the crossings missing"
     number = len(scenario.curve.batches) * (1 + len(scenario.compared_draft_lengths))
     batches = sorted({point.batch for point in result.missing})
-    return f"{len(result.missing)} of {number} points are missing, of batch {', '.join(map(str, batches))}"
+    return f"{len(result.missing)} of {number} points missing, at batch {', '.join(map(str, batches))}"
 
 
 def featured_draft_length(scenario: Scenario, result: CurveResult) -> int:
@@ -116,7 +114,7 @@ def _undecided(found: Crossings, batches: str) -> str:
         for span, verb in sorted(sides, key=lambda side: side[0].low)
     ]
     elsewhere = "elsewhere" if clear else f"at batch {batches}"
-    return ", ".join([*clear, f"neither clearly pays nor clearly costs {elsewhere}"])
+    return ", ".join([*clear, f"is undecided {elsewhere}"])
 
 
 def _gains(speedups: pd.Series[float]) -> str:
@@ -133,9 +131,9 @@ def _loss(speedup: float) -> str:
 
 def _free(batch: int | None) -> str:
     if batch is None:
-        return "Verifying is never free here: more tokens pass through more experts, whose weights have to be read."
+        return "Verifying is never free here: more tokens activate more experts, whose weights must be read."
     if batch < 1:
-        return "Verifying is never free here: one request's tokens already fill the compute."
+        return "Verifying is never free here: one request's tokens already saturate compute."
     return f"Verifying stops being free near batch {batch}."
 
 
@@ -162,7 +160,7 @@ def _range(batches: list[object]) -> str:
 def limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
     """What the reader must know to read the numbers right."""
     if scenario.fleet is not None:
-        yield f"Batches and output tokens/s are those of the whole fleet: {fleet_words(scenario.fleet)}."
+        yield f"Batches and output tokens/s are of the whole fleet: {fleet_words(scenario.fleet)}."
     if result.running_limit is not None:
         yield _waiting(scenario, result, result.running_limit)
     yield from result.notes
@@ -173,11 +171,11 @@ def _waiting(scenario: Scenario, result: CurveResult, most: float) -> str:
     first = next(batch for batch in scenario.curve.batches if batch > most)
     lengths = {0, *scenario.compared_draft_lengths}
     by_length = result.running_by_length(first)
-    why = "as memory and the engine's limits allow"
+    why = "memory and the engine's limits"
     if not by_length or lengths <= by_length.keys():
-        return f"About {most:.0f} such requests run at once, {why}; from batch {first} on the rest wait."
+        return f"About {most:.0f} requests run at once, given {why}; from batch {first} on the rest wait."
     found = ", ".join(f"{running:.0f} with {drafts(scenario, k)}" for k, running in sorted(by_length.items()) if k)
-    return f"At batch {first} not all requests run at once with every draft length, {why}: {found}; the rest wait."
+    return f"At batch {first}, {why} let only some requests run at once: {found}; the rest wait."
 
 
 def curve_table(scenario: Scenario, result: CurveResult) -> Table[int]:

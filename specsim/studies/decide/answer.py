@@ -56,7 +56,7 @@ def schedule_table(decision: Decision) -> Table[Choice]:
             ),
             Column(
                 "num_draft_tokens", lambda row: row.num_draft_tokens, "tokens",
-                "what the schedule drafts when so many decode, or as many of them as run at once",
+                "draft length of the schedule at this batch, or at as many of its requests as run at once",
                 "draft tokens", lambda row: str(row.num_draft_tokens),
             ),
             Column(
@@ -65,11 +65,11 @@ def schedule_table(decision: Decision) -> Table[Choice]:
             ),
             *with_ends(
                 "over_none", attrgetter("over_none"), "throughput over that without speculation, paired",
-                head="against none", cell=lambda row: over_one(row.over_none),
+                head="vs none", cell=lambda row: over_one(row.over_none),
             ),
             *with_ends(
                 "over_fixed", attrgetter("over_fixed"), "throughput over that of the best single length, paired",
-                head=f"against {against} always", cell=lambda row: over_one(row.over_fixed),
+                head=f"vs always {against}", cell=lambda row: over_one(row.over_fixed),
             ),
         ],
         file="schedule.csv",
@@ -84,23 +84,23 @@ def fixed_table(decision: Decision) -> Table[FixedLength]:
             Column(
                 "num_draft_tokens", lambda row: row.num_draft_tokens, "tokens",
                 "drafted at every batch; 0 for no speculation",
-                "one length for all", lambda row: str(row.num_draft_tokens or "none"),
+                "fixed length", lambda row: str(row.num_draft_tokens or "none"),
             ),
             *with_ends(
                 "over_none", attrgetter("over_none"),
                 "throughput over that without speculation, geometric mean over batches",
-                head="against none", cell=lambda row: over_one(row.over_none),
+                head="vs none", cell=lambda row: over_one(row.over_none),
             ),
             *with_ends(
-                "regret", attrgetter("regret"), "share of the schedule's throughput that is lost, mean over batches",
-                head="lost against schedule", cell=lambda row: lost(row.regret),
+                "regret", attrgetter("regret"), "share of the schedule's throughput lost, mean over batches",
+                head="lost vs schedule", cell=lambda row: lost(row.regret),
             ),
             *with_ends(
-                "worst_regret", attrgetter("worst"), "the share lost at the batch where it is largest",
-                head="lost at worst", cell=lambda row: lost(row.worst),
+                "worst_regret", attrgetter("worst"), "largest share lost at any batch",
+                head="worst loss", cell=lambda row: lost(row.worst),
             ),
             Column(
-                "worst_batch", lambda row: row.worst_batch, "requests", "that batch", "at batch",
+                "worst_batch", lambda row: row.worst_batch, "requests", "batch of the largest loss", "at batch",
                 lambda row: str(row.worst_batch),
             ),
         ],

@@ -25,8 +25,8 @@ def decide(
 ) -> None:
     """How many draft tokens at which batch: settings to paste into vLLM, TensorRT-LLM and SGLang.
 
-    Simulates the scenario's curve, derives the table of draft lengths, simulates that too, and says what it gains, what
-    one fixed length loses, and what to beware of. Settings are written to files of their own.
+    Simulates the scenario's curve, derives a table of draft lengths by batch, simulates that too, and reports its gain,
+    the loss of one fixed length, and warnings. Writes the settings to files of their own.
 
     Examples:
     specsim decide llama3.1-8b-h100-eagle3

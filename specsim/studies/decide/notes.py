@@ -1,6 +1,6 @@
 """What a planner has to know before speculation is set as decided: sentences with the numbers, each where it applies.
 
-What a curve says of its inputs (acceptance beyond the positions stated, requests longer than the drafter takes) is
+What a curve says of its inputs (acceptance beyond the positions given, requests longer than the drafter takes) is
 among the curve's own notes.
 """
 
@@ -37,7 +37,7 @@ def decision_notes(simulation: Simulation, schedule: SchedulePolicy, largest_bat
     yield from _vocabularies(simulation)
     if scenario.speculation.rule == "block":
         yield (
-            "The gains are those of block verification, which accepts more than the token rule; turn it on in the "
+            "The gains assume block verification, which accepts more than the token rule; turn it on in the "
             "engine, or write 'verifier: token'."
         )
 
@@ -59,8 +59,8 @@ def _large_drafter(simulation: Simulation, num_draft_tokens: int) -> Iterator[st
         bound = (1 + num_draft_tokens) / (1 + share)
         yield (
             f"The drafter is large: at batch 1 drafting {num_draft_tokens} takes {share:.2f} of a step without "
-            f"speculation ({share / passes:.2f} a pass), so that even if every draft were accepted the speedup would "
-            f"be at most {1 + num_draft_tokens} / {1 + share:.2f} = {bound:.2f}."
+            f"speculation ({share / passes:.2f} per pass), so even with every draft accepted the speedup is at most "
+            f"{1 + num_draft_tokens} / {1 + share:.2f} = {bound:.2f}."
         )
 
 
@@ -70,19 +70,19 @@ def _acceptance(simulation: Simulation) -> Iterator[str]:
         acceptance = domain.acceptance
         if not isinstance(acceptance, StatedAcceptance):
             continue
-        stated = f"{domain.path} ({_percent(acceptance.first_overlap)} of first drafts)"
+        given = f"{domain.path} ({_percent(acceptance.first_overlap)} of first drafts)"
         if not acceptance.source:
             yield (
-                f"{stated} names no source, so it is unknown what it was measured on; random prompts give an "
-                "acceptance that real traffic does not. Measure it on yours, and write 'source'."
+                f"{given} names no source, so what it was measured on is unknown; acceptance on random prompts is not "
+                "that of real traffic. Measure it on yours, and write 'source'."
             )
         elif re.search(r"\brandom\b", acceptance.source, re.IGNORECASE):
             yield (
-                f'{stated} was measured on random prompts, as its source says ("{acceptance.source.strip()}"); real '
-                "traffic has another. Measure it on yours."
+                f'{given} was measured on random prompts, as its source says ("{acceptance.source.strip()}"); real '
+                "traffic differs. Measure it on yours."
             )
         elif re.search(r"\bexample\b", acceptance.source, re.IGNORECASE):
-            yield f"{stated} is an example, as its source says, and no measurement. Measure it on your traffic."
+            yield f"{given} is an example, as its source says, not a measurement. Measure it on your traffic."
 
 
 def _lost_cache(simulation: Simulation) -> Iterator[str]:
@@ -120,13 +120,13 @@ def _vocabularies(simulation: Simulation) -> Iterator[str]:
     if isinstance(drafter, EagleHead) and drafter.vocabulary_map == "d2t" and smaller and smaller < of_target:
         yield (
             f"The head drafts {smaller:,} of the target's {of_target:,} tokens ({_percent(smaller / of_target)}); the "
-            "others are never drafted, so text rich in them (other languages, code) is accepted less than stated."
+            "others are never drafted, so text rich in them (other languages, code) is accepted less often than given."
         )
     if isinstance(drafter, DraftModel) and model.vocab_size != of_target:
         yield (
             f"The drafter's vocabulary has {model.vocab_size:,} tokens and the target's {of_target:,}; the scenario "
-            "takes one for the other padded. Check that the tokenizers are the same: with others nearly nothing is "
-            "accepted."
+            "treats one as the other padded. Check that the tokenizers are the same: with different ones almost "
+            "nothing is accepted."
         )
 
 

@@ -32,7 +32,7 @@ class Choice(NamedTuple):
 
     Attributes:
         batch: requests in flight.
-        num_draft_tokens: what it drafts when so many decode, or as many of them as run at once.
+        num_draft_tokens: draft length at this batch, or at as many of its requests as run at once.
         tokens_per_s: output tokens/s under the schedule, the mean of the replications.
         over_none: its throughput over that without speculation.
         over_fixed: the same over that of the best single length.
@@ -51,7 +51,7 @@ class FixedLength(NamedTuple):
     Attributes:
         num_draft_tokens: 0 for no speculation.
         over_none: throughput over that without speculation, the geometric mean over batches.
-        regret: share of the schedule's throughput that it loses, likewise; negative where it gains.
+        regret: share of the schedule's throughput that it loses; negative where it gains.
         worst: the share at the batch where it is largest.
         worst_batch: that batch.
     """
@@ -138,11 +138,11 @@ def _loses(decision: Decision) -> str:
     """That the table was tried and is worse than one length."""
     best, by = decision.best_fixed, _lost(decision.over_fixed)
     ranges = plural(len(decision.schedule.rows), "range")
-    always = f"{plural(best.num_draft_tokens, 'draft')} always" if best.num_draft_tokens else "no speculation"
+    always = f"always {plural(best.num_draft_tokens, 'draft')}" if best.num_draft_tokens else "no speculation"
     return (
-        f"A table by batch, {ranges}, was simulated and yields {100 * by.estimate:.1f} % "
+        f"A table by batch ({ranges}) was simulated and yields {100 * by.estimate:.1f} % "
         f"[{100 * by.low:.1f}, {100 * by.high:.1f}] less than {always}: switching costs more than it gains, such as "
-        "memory held for the longest draft where fewer are made."
+        "memory held for the longest draft where shorter ones are made."
     )
 
 
@@ -151,14 +151,14 @@ def without_schedules(inputs: Inputs) -> Iterator[Problem]:
     where, scenario = str(inputs.files["scenario"]), inputs.scenario
     if scenario.fleet is not None:
         remedy = (
-            "an engine's settings are those of one replica; leave it out ('fleet: null' where it comes from a scenario "
-            "that this one extends), and let curve.batches be one replica's"
+            "engine settings are those of one replica; leave it out ('fleet: null' where an extended scenario has it), "
+            "and give curve.batches of one replica"
         )
         yield Problem(where, "fleet", "", remedy)
     if scenario.speculation.tree is not None:
         remedy = (
-            "engines' tables hold draft lengths of chains; take the tree out ('tree: null' where it comes from a "
-            "scenario that this one extends) and write 'verifier: token', or compare its levels with specsim curve"
+            "engines' tables hold draft lengths of chains; take the tree out ('tree: null' where an extended scenario "
+            "has it) and write 'verifier: token', or compare its levels with specsim curve"
         )
         yield Problem(where, "speculation.tree", "", remedy)
 

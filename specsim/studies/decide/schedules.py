@@ -17,7 +17,7 @@ from specsim.inputs.models.schedule import SchedulePolicy, ScheduleRow
 from specsim.studies.shared.points import Point
 
 Throughputs = Mapping[Point, NDArray[np.float64]]
-"""Output tokens/s of each point's replications [replications]; entry r of every point shares its requests and luck."""
+"""Output tokens/s of each point's replications [replications]; entry r of every point shares requests and uniforms."""
 
 
 def schedule_of(throughputs: Throughputs, batches: Sequence[int], draft_lengths: Sequence[int]) -> SchedulePolicy:

@@ -13,6 +13,7 @@ from specsim.reporting.intervals import over_one, percents
 from specsim.reporting.wording import draft_tokens, from_to
 from specsim.studies.curve.text import limits
 from specsim.studies.decide.run import Decision
+from specsim.units import plural
 
 
 def refuse_checkpoint(inputs: Inputs, checkpoint: str) -> None:
@@ -23,7 +24,7 @@ def refuse_checkpoint(inputs: Inputs, checkpoint: str) -> None:
     """
     drafter = inputs.scenario.speculation.drafter
     if not checkpoint.strip():
-        raise invalid("--checkpoint", "", checkpoint, "is no name; name what you serve, or leave it out")
+        raise invalid("--checkpoint", "", checkpoint, "is empty; name the checkpoint that you serve, or leave it out")
     if checkpoint_of(drafter) is None:
         remedy = f"engines load no checkpoint for a drafter of kind {drafter.kind}; leave it out"
         raise InputError([Problem("--checkpoint", "", "", remedy)])
@@ -31,27 +32,27 @@ def refuse_checkpoint(inputs: Inputs, checkpoint: str) -> None:
 
 def decision_sentences(inputs: Inputs, decision: Decision) -> list[str]:
     """The answer, the most important first."""
-    repeats = inputs.scenario.curve.replications
+    repeats = plural(inputs.scenario.curve.replications, "paired run")
     return [
         _headline(decision),
         *_fixed(decision),
         *limits(inputs.scenario, decision.curve),
         *_beyond(inputs, decision),
         *(f"Warning: {warning}" for warning in decision.warnings),
-        f"Means are over the batches below, each counted once, with 95 % intervals ({repeats} paired runs); the "
-        "schedule was simulated as it is written.",
-        f"All gains are those under the scenario's engine profile ({inputs.engine.name}); for another engine name its "
-        "own in deployment.engine.",
+        f"Means weight the batches below equally, with 95 % intervals ({repeats}); the schedule was "
+        "simulated as written.",
+        f"All gains assume the engine profile of the scenario ({inputs.engine.name}); for another engine, set "
+        "deployment.engine.",
     ]
 
 
 def _headline(decision: Decision) -> str:
     batches = from_to(decision.curve.batches[0], decision.curve.batches[-1])
     if not decision.schedule.num_draft_tokens:
-        return f"Leave speculation off: at no batch simulated, {batches}, does a draft length clearly pay."
+        return f"Leave speculation off: no draft length clearly pays at any batch simulated, {batches}."
     return (
-        f"Set {ranges_words(decision.schedule.rows)}: {over_one(decision.over_none)} output tokens/s against no "
-        f"speculation on average over batches {batches}."
+        f"Set {ranges_words(decision.schedule.rows)}: {over_one(decision.over_none)} output tokens/s vs no "
+        f"speculation, averaged over batches {batches}."
     )
 
 
@@ -79,8 +80,8 @@ def _fixed(decision: Decision) -> Iterator[str]:
     best = decision.best_fixed
     what = draft_tokens(best.num_draft_tokens) if best.num_draft_tokens else "no speculation"
     yield (
-        f"The best single setting, {what}, loses {lost(best.regret)} against the schedule on average and "
-        f"{lost(best.worst)} at batch {best.worst_batch}, the worst."
+        f"The best single setting, {what}, loses {lost(best.regret)} vs the schedule on average, and at most "
+        f"{lost(best.worst)} (batch {best.worst_batch})."
     )
 
 
@@ -88,7 +89,10 @@ def _beyond(inputs: Inputs, decision: Decision) -> Iterator[str]:
     """That the last range goes on where nothing was simulated."""
     simulated, largest = decision.curve.batches[-1], _largest_batch(inputs, decision)
     if decision.schedule.rows[-1].num_draft_tokens and largest > simulated:
-        yield f"Batches beyond {simulated} were not simulated, and the engine allows {largest}; the last range goes on."
+        yield (
+            f"The last range also covers batches {simulated + 1} to {largest}, which the engine allows and the "
+            "simulation did not reach."
+        )
 
 
 def lost(share: Interval) -> str:
@@ -115,7 +119,7 @@ def engine_settings(inputs: Inputs, decision: Decision, checkpoint: str | None =
         "TensorRT-LLM": tensorrt_setting(drafter, decision.schedule, loaded, largest),
         "SGLang": sglang_setting(drafter, fixed, loaded)
         if fixed
-        else Setting("", "SGLang has no schedule, and of single settings no speculation is the best."),
+        else Setting("", "SGLang has no schedule, and its best single setting is no speculation."),
     }
 
 
@@ -140,7 +144,7 @@ def settings_text(inputs: Inputs, decision: Decision, settings: dict[str, Settin
     ]
     own = checkpoint_of(inputs.scenario.speculation.drafter)
     if parts and own and not named:
-        parts.append(f"# {own} stands for the drafter's checkpoint; name the one that you serve with --checkpoint.\n")
+        parts.append(f"# {own} is a placeholder; name your drafter's checkpoint with --checkpoint.\n")
     return "\n".join(parts)
 
 
@@ -148,8 +152,8 @@ def _predicted(decision: Decision, engine: str) -> str:
     best = decision.best_fixed
     if engine != "SGLang":
         over_none, over_fixed = over_one(decision.over_none), over_one(decision.over_fixed)
-        return f": {over_none} against no speculation, {over_fixed} against {best.num_draft_tokens or 'none'} always"
+        return f": {over_none} vs no speculation, {over_fixed} vs always {best.num_draft_tokens or 'none'}"
     return (
-        f" (no schedule; {draft_tokens(best.num_draft_tokens)} and the token after them): {over_one(best.over_none)} "
-        f"against no speculation, {lost(best.regret)} lost against a schedule"
+        f" (no schedule; {draft_tokens(best.num_draft_tokens)} plus the bonus token): {over_one(best.over_none)} vs no "
+        f"speculation, {lost(best.regret)} lost vs a schedule"
     )

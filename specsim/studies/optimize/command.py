@@ -15,24 +15,25 @@ def optimize(
     overrides: SetOption = None,
     slo: SloOption = None,
     price: Annotated[
-        float | None, typer.Option(metavar="DOLLARS", help="Of a GPU for an hour. Default: costs are GPU-seconds.")
+        float | None, typer.Option(metavar="DOLLARS", help="Price of a GPU-hour. Default: costs are GPU-seconds.")
     ] = None,
     tensor_parallel: Annotated[
-        str | None, typer.Option(metavar="SIZES", help="Of tensor parallelism, by commas: 1,2,4.")
+        str | None, typer.Option(metavar="SIZES", help="Tensor-parallel sizes to try, comma-separated: 1,2,4.")
     ] = None,
     max_num_seqs: Annotated[
-        str | None, typer.Option(metavar="NUMBERS", help="Most requests in a step, by commas: 128,256,512.")
+        str | None, typer.Option(metavar="NUMBERS", help="Most requests in a step, comma-separated: 128,256,512.")
     ] = None,
     token_budget: Annotated[
-        str | None, typer.Option(metavar="NUMBERS", help="Most tokens in a step, by commas: 2048,8192,16384.")
+        str | None, typer.Option(metavar="NUMBERS", help="Most tokens in a step, comma-separated: 2048,8192,16384.")
     ] = None,
     num_draft_tokens: Annotated[
-        str | None, typer.Option(metavar="LENGTHS", help="Draft lengths to try, by commas: 1,3,5.")
+        str | None, typer.Option(metavar="LENGTHS", help="Draft lengths to try, comma-separated: 1,3,5.")
     ] = None,
     policies: Annotated[
         str | None,
         typer.Option(
-            metavar="KINDS", help="By commas: none, static, schedule (a table by batch from a curve), goodput, ..."
+            metavar="KINDS",
+            help="Policies to try, comma-separated: none, static, schedule (by batch, from a curve), goodput, ...",
         ),
     ] = None,
     trials: Annotated[
@@ -40,16 +41,18 @@ def optimize(
     ] = None,
     checkpoint: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The drafter's checkpoint in the flags. Default: as the scenario calls it."),
+        typer.Option(
+            metavar="NAME", help="The drafter's checkpoint in the flags. Default: the scenario's name for it."
+        ),
     ] = None,
     out: OutOption = None,
     force: ForceOption = False,
     jobs: JobsOption = None,
 ) -> None:
-    """The cheapest settings within latency limits: devices, places, token budget, and how many tokens to draft when.
+    """The cheapest settings within latency limits: devices, slots, token budget, and how many tokens to draft when.
 
-    Searches combinations by short simulations (optuna, where they are many), measures the best as specsim plan does,
-    with other seeds, and says what to paste. Ctrl-C ends it; what is finished is written.
+    Searches combinations by short simulations (with optuna where there are many), measures the best as specsim plan
+    does, with other seeds, and prints settings to paste. Ctrl-C stops the command and writes what is finished.
 
     Examples:
     specsim optimize llama3.1-8b-h100-eagle3 --price 2.5

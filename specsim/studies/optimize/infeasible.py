@@ -22,7 +22,7 @@ def barred(inputs: Inputs, space: Space) -> dict[Settings, str]:
 
     @cache
     def laid_out(group: int) -> str:
-        """What does not go together with so many devices."""
+        """What contradicts this number of devices."""
         found = changed(inputs, Settings(group, 1, 1, "none", 0), inputs.scenario.speculation.policy)
         return _reasons(checks.contradictions(found.scenario, found.device, found.target, found.drafter))
 

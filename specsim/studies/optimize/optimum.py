@@ -99,7 +99,7 @@ class Finalist(NamedTuple):
 
     @property
     def mean_gpu_seconds(self) -> float:
-        """Likewise at the mean rate, by which finalists are ranked: it varies less than the bound."""
+        """The same at the mean rate, by which finalists are ranked: it varies less than the bound."""
         found = self.result.capacity
         return self.gpu_seconds * found.bound / found.mean if found.bound else float("inf")
 
@@ -118,8 +118,8 @@ class Optimum:
 
     Attributes:
         limits: that are to be met.
-        price: of a device for an hour; None where it is not stated.
-        resolution: share by which neighbouring rates of finalists differ; what is nearer is not told apart.
+        price: of a device for an hour; None where it is not given.
+        resolution: share by which neighbouring rates of finalists differ; smaller differences are not resolved.
         space: what was searched.
         barred: combinations that can never run, and why.
         trials: of short runs, in the order in which they were proposed; none where all combinations are finalists.

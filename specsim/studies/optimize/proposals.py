@@ -32,7 +32,7 @@ Proposals = Generator[list[Settings], Mapping[Settings, float], None]
 def proposals(
     space: Space, possible: Sequence[Settings], first: Sequence[Settings], trials: int, seed: int
 ) -> Proposals:
-    """Settings that are possible, each once, so many at most.
+    """Settings that are possible, each once, at most ``trials``.
 
     Args:
         space: what there is.
@@ -49,7 +49,7 @@ def proposals(
         return
     if find_spec("optuna") is None:
         remedy = (
-            f"of {len(possible)} combinations that needs optuna, which is not installed; install "
+            f"choosing among {len(possible)} combinations needs optuna, which is not installed; install "
             f"specsim-llm[optimize], allow {len(possible)}, or name fewer values"
         )
         raise InputError([Problem("--trials", "", str(trials), remedy)])

@@ -1,7 +1,7 @@
 """Settings measured roughly: by short runs of few seeds, which are not those of a plan.
 
 Runs are those of `measure_arm` with a wider width. They rank settings by mean rates, since a bound of three seeds is
-mostly noise; all settings send the same requests with the same luck, which cancels in the ranking.
+mostly noise; all settings use the same requests and random numbers, so their sampling error cancels in the ranking.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from specsim.studies.plan.run import ArmResult, measure_arm
 from specsim.studies.shared.executors import Workers, spread
 from specsim.studies.shared.points import Progress
 
-OTHER_SEED = 2**32  # above the scenario's: one that nobody writes
+OTHER_SEED = 2**32  # above the scenario's: one that no scenario uses
 WIDTH, SEEDS, REQUESTS = 0.1, 3, (1000, 4000)  # of a short plan: rates in steps of a thirtieth, at least and at most
 CURVE_BATCHES, CURVE_REPLICATIONS = 8, 3  # of the curve that a schedule comes from, at most
 
@@ -77,7 +77,7 @@ class ShortRuns:
         return found if isinstance(found, str) else Arm(found)
 
     def _table(self, group: int) -> Policy | str | None:
-        """What the curve of so many devices gives; one length for all batches is no table, but that length."""
+        """What the curve of this number of devices gives; one length for all batches is no table, but that length."""
         engine = self._inputs.engine
         own = Settings(group, engine.max_num_seqs, engine.max_num_batched_tokens, "schedule", 0)
         inputs = replace(changed(self._inputs, own, StaticPolicy(num_draft_tokens=self._lengths[-1])), engine=engine)

@@ -24,7 +24,7 @@ class Tried(NamedTuple):
         fidelity: ``final``, ``short`` or ``none``.
         at: its settings.
         policy, num_draft_tokens: how it drafts.
-        arm: likewise; None where that was not asked.
+        arm: how it drafts; None where that was not asked.
         reason: why it was left out; empty otherwise.
         result: what was measured; None for nothing.
         rate: that its cost is at, the bound of finalists and the mean of short runs [requests/s].
@@ -52,13 +52,13 @@ class Tried(NamedTuple):
 def tried_table(found: Optimum) -> Table[Tried]:
     """Finalists, trials, and combinations that can never run."""
     columns: list[Column[Tried]] = [
-        Column("fidelity", lambda row: row.fidelity, "", "final, as specsim plan measures; short runs; or none"),
+        Column("fidelity", lambda row: row.fidelity, "", "final, as by specsim plan; short runs; or none"),
         Column("tensor_parallel", lambda row: row.at[0], "", "devices that share each matrix of the target"),
         Column("max_num_seqs", lambda row: row.at[1], "requests", "most requests in a step"),
         Column("token_budget", lambda row: row.at[2], "tokens", "most tokens in a step"),
-        Column("policy", lambda row: row.policy, "", "kind of the policy that decides draft lengths"),
+        Column("policy", lambda row: row.policy, "", "kind of policy that sets draft lengths"),
         Column("num_draft_tokens", lambda row: row.num_draft_tokens, "tokens", "longest draft; 0 for none"),
-        Column("drafts", lambda row: short_arm_words(row.arm) if row.arm else None, "", "how it drafts, in short"),
+        Column("drafts", lambda row: short_arm_words(row.arm) if row.arm else None, "", "short name of the policy"),
         Column("state", lambda row: row.state, "", "measured, left out, or meets the limits at no rate"),
         Column("reason", lambda row: row.reason, "", "why it was left out"),
         Column(
@@ -67,7 +67,7 @@ def tried_table(found: Optimum) -> Table[Tried]:
         ),
         Column(
             "gpu_seconds_per_million_tokens", lambda row: _finite(row.gpu_seconds) if row.arm else None, "s",
-            "seconds of a device for a million output tokens at that rate",
+            "GPU-seconds per million output tokens at that rate",
         ),
         Column(
             "dollars_per_million_tokens", lambda row: _dollars(found, row) if row.arm else None, "$",
@@ -75,22 +75,22 @@ def tried_table(found: Optimum) -> Table[Tried]:
         ),
         Column(
             "binds", lambda row: _stops(found, row.result) if row.result else None, "",
-            "limit that stops it, or saturation",
+            "binding limit, or saturation",
         ),
         Column(
             "short_of", lambda row: _resource(row.result) if row.result else None, "",
-            "what the server is short of there",
+            "bottleneck of the server there",
         ),
         Column(
             "mean_requests_per_s", lambda row: row.result.capacity.mean if row.result else None, "requests/s",
             "geometric mean over seeds of the largest rate within the limits",
         ),
         Column(
-            "seeds", lambda row: len(row.result.capacity.rates) if row.result else None, "", "seeds behind the rate"
+            "seeds", lambda row: len(row.result.capacity.rates) if row.result else None, "", "number of seeds"
         ),
         Column(
             "num_requests", lambda row: row.result.capacity.num_requests if row.result else None, "requests",
-            "requests of each run",
+            "requests per run",
         ),
         Column(
             "as_it_stands", lambda row: row.as_it_stands if row.result else None, "",
@@ -139,9 +139,9 @@ def finalists_table(found: Optimum) -> Table[Finalist]:
         shown("budget", lambda one: str(one.at[2]), no_wrap=True),
         shown("requests/s", lambda one: plain(one.result.capacity.bound, 3), no_wrap=True),
         shown(unit, lambda one: _cost(found, one), no_wrap=True),
-        shown("over the cheapest", lambda one: _over(found, one), no_wrap=True),
+        shown("vs cheapest", lambda one: _over(found, one), no_wrap=True),
         shown("binds", lambda one: _binds(found, one), left=True),
-        shown("short of", lambda one: short_of(one.result), left=True),
+        shown("bottleneck", lambda one: short_of(one.result), left=True),
     ]
     return Table(found.finalists, columns)
 
@@ -185,7 +185,7 @@ def worth_table(found: Optimum) -> Table[Worth]:
             shown("setting", lambda row: row.setting, left=True),
             shown("value", lambda row: row.value),
             shown("tried", lambda row: str(len(row.costs))),
-            shown("at best over the cheapest", lambda row: _at_best(row, least)),
+            shown("best vs cheapest", lambda row: _at_best(row, least)),
         ],
     )
 

@@ -15,7 +15,7 @@ from specsim.reporting.intervals import over_one, percents, plain
 from specsim.studies.decide.text import ranges_words
 from specsim.studies.optimize.optimum import Finalist, Optimum, described
 from specsim.studies.plan.arms import Arm
-from specsim.studies.plan.text import binding_words, bound_sentences, drafting, limits_words
+from specsim.studies.plan.text import TO_NARROW, binding_words, bound_sentences, drafting, limits_words
 from specsim.units import plural
 
 NAMES = {"tensor_parallel": "TP", "max_num_seqs": "max_num_seqs", "token_budget": "token budget"}
@@ -85,12 +85,12 @@ def cost_words(found: Optimum, gpu_seconds: float) -> str:
 
 
 def less(ratio: Interval, resolution: float) -> str:
-    """How a cost lies to another: ``at mean rates 16.2 % [15.7, 16.6] below``, or that they cannot be told apart."""
+    """How a cost compares with another: ``16.2 % [15.7, 16.6] below``, or that the two are not distinguishable."""
     if ratio.low <= 1 + resolution and ratio.high >= 1 - resolution:
-        return f"at mean rates not to be told apart ({over_one(ratio)}) from"
+        return f"not distinguishable ({over_one(ratio)}) from"
     if ratio.high < 1:
-        return f"at mean rates {percents(1 - ratio.estimate, 1 - ratio.high, 1 - ratio.low)} below"
-    return f"at mean rates {percents(ratio.estimate - 1, ratio.low - 1, ratio.high - 1)} above"
+        return f"{percents(1 - ratio.estimate, 1 - ratio.high, 1 - ratio.low)} below"
+    return f"{percents(ratio.estimate - 1, ratio.low - 1, ratio.high - 1)} above"
 
 
 def _against_own(found: Optimum) -> str:
@@ -104,15 +104,16 @@ def _against_own(found: Optimum) -> str:
         return "; the scenario as it stands meets the limits at no rate"
     if own.settings is None and own.mean_gpu_seconds < best.mean_gpu_seconds:
         cost = cost_words(found, own.gpu_seconds)
-        return f"; the scenario as it stands, which is none of these combinations, costs less ({cost})"
-    return f", {less(ratio, found.resolution)} the scenario as it stands ({cost_words(found, own.gpu_seconds)})"
+        return f"; the scenario as it stands is not among the combinations and costs less ({cost})"
+    cost = cost_words(found, own.gpu_seconds)
+    return f", {less(ratio, found.resolution)} the scenario as it stands at mean rates ({cost})"
 
 
 def _binding(found: Optimum) -> Iterator[str]:
     best = found.best
     if best.result.pressure:
         rate = plain(best.result.capacity.bound, 3)
-        yield f"There a replica serves {rate} requests/s; {binding_words(found.limits, best.result)}."
+        yield f"A replica then serves {rate} requests/s; {binding_words(found.limits, best.result)}."
 
 
 def _runner_up(found: Optimum) -> Iterator[str]:
@@ -120,7 +121,7 @@ def _runner_up(found: Optimum) -> Iterator[str]:
     if other is None:
         return
     ratio = found.best.cost_over(other)
-    against = f"; the cheapest is {less(ratio, found.resolution)} it" if ratio else ""
+    against = f"; the cheapest is {less(ratio, found.resolution)} it at mean rates" if ratio else ""
     yield f"Runner-up: {finalist_words(other)}: {cost_words(found, other.gpu_seconds)}{against}."
 
 
@@ -135,26 +136,27 @@ def _no_difference(found: Optimum) -> Iterator[str]:
         if len(values) > 1:
             parts.append(f"{NAMES[name]} {', '.join(map(str, values[:-1]))} or {values[-1]}")
     if parts:
-        yield f"Its short runs were the same with {' and '.join(parts)}: it does not come to these limits."
+        yield f"Its short runs were the same with {' and '.join(parts)}: these limits are not reached."
 
 
 def _search(found: Optimum) -> Iterator[str]:
     """What was tried, and on which seeds figures rest."""
     left = len(found.barred)
-    can = f"Of {plural(found.space.size, 'combination')} {f'{left:,} can never run' if left else 'all can run'}"
+    can = f"{found.space.size - left:,} of {plural(found.space.size, 'combination')} can run"
     if not found.trials:
-        yield f"{can}; {'the others' if left else 'they'} were measured as specsim plan measures its arms."
+        yield f"{can}; all of these were measured as by specsim plan."
     else:
-        how = "proposed by optuna" if found.sampled else "every one of the others" if left else "every one"
-        yield f"{can}; {len(found.trials)} were measured by short runs, {how}."
+        number = len(found.trials)
+        how = f"{number} that optuna proposed" if found.sampled else f"all {number}"
+        yield f"{can}; short runs measured {how}."
     if found.trials and found.finalists:
-        own = ", the scenario as it stands among them," if found.own else ""
+        own = ", including the scenario as it stands," if found.own else ""
         finalists = plural(len(found.finalists), "finalist")
         yield f"Figures of the {finalists}{own} come from the seeds of specsim plan, which the search did not use."
     if found.sampled:
-        yield "Of a value that was tried in few combinations, the last table says little."
+        yield "The last table says little about values tried in few combinations."
     if found.interrupted:
-        yield "Interrupted: what was not measured may be cheaper."
+        yield "Interrupted: combinations not measured may be cheaper."
 
 
 def _barred(found: Optimum) -> Iterator[str]:
@@ -163,25 +165,25 @@ def _barred(found: Optimum) -> Iterator[str]:
         yield f"Left out {plural(number, 'combination')}: {reason}."
     if len(reasons) > MOST_REASONS:
         rest = sum(number for _, number in reasons[MOST_REASONS:])
-        yield f"Left out {rest:,} more for {len(reasons) - MOST_REASONS} other reasons; optimize.csv has them."
+        yield f"Left out {rest:,} more for {len(reasons) - MOST_REASONS} other reasons; see optimize.csv."
 
 
 def _ratios(found: Optimum) -> Iterator[str]:
     yield (
-        "Costs are those at the lower bounds; ranks and ratios are of mean rates, paired by seed, with 95 % intervals, "
-        f"and rates lie on a grid of {100 * found.resolution:.2g} %. Which finalist is the cheapest is read off these "
-        "very figures, so it looks better than it is, by no more than the interval."
+        "Costs are at the lower bounds; ranks and ratios compare mean rates, paired by seed, with 95 % intervals; "
+        f"rates lie on a grid of {100 * found.resolution:.2g} %. The cheapest is chosen on these same figures, so it "
+        "looks better than it is, by no more than the interval."
     )
     if found.price is None:
-        yield "No price is stated, so costs are GPU-seconds; give that of a GPU for an hour with --price."
+        yield "No price is given, so costs are GPU-seconds; give the price of a GPU-hour with --price."
 
 
 def _wide(inputs: Inputs, found: Optimum) -> Iterator[str]:
     plan, capacity = inputs.scenario.plan or Plan(), found.best.result.capacity
     if capacity.over(plan.width) > 1:
         yield (
-            f"The mean rate of the cheapest is known to ±{capacity.half_width:.1%} only, with runs as long as they may "
-            "be; raise plan.most_requests or plan.seeds, or ask for less with plan.width."
+            f"The mean rate of the cheapest is known only to ±{capacity.half_width:.1%} with the longest runs allowed; "
+            f"{TO_NARROW}."
         )
 
 
@@ -191,7 +193,7 @@ def _only_rough(found: Optimum) -> str:
         return "Interrupted: no combination measured so far meets the limits."
     first = found.ranked[0]
     return (
-        f"Interrupted before the finalists were measured: by short runs the cheapest of {len(found.trials)} so far is "
+        f"Interrupted before the finalists were measured: the cheapest of {len(found.trials)} short runs so far is "
         f"{described(first.settings[:3], short_arm_words(first.arm))}: about "
         f"{cost_words(found, first.gpu_seconds)} per million output tokens."
     )
@@ -221,9 +223,9 @@ def vllm_text(one: Finalist, checkpoint: str | None = None) -> str:
     policy, own = one.arm.policy, checkpoint_of(one.inputs.scenario.speculation.drafter)
     heading = "# vLLM"
     if policy and _as_table(one) is None:
-        heading += f" (it has no setting for draft lengths by {policy.kind}; speculation is left out)"
+        heading += f" (no setting for draft lengths by {policy.kind}: speculation is left out)"
     elif policy and own and checkpoint is None:
-        heading += f" ({own} stands for the drafter's checkpoint; name the one that you serve with --checkpoint)"
+        heading += f" ({own} is a placeholder; name your drafter's checkpoint with --checkpoint)"
     return f"{heading}\n{vllm_flags(one, checkpoint)}"
 
 

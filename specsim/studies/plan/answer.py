@@ -42,7 +42,7 @@ def plan_answer(inputs: Inputs, result: PlanResult) -> Answer:
         figures={"plan": _draw(inputs, result, None if replicas is None else replicas.frame())},
         files={"plan.json": json_writer(found), **input_files(inputs, warning)},
         warning=warning,
-        partial=f"{len(result.missing)} of {number} arms are missing" if result.missing else "",
+        partial=f"{len(result.missing)} of {number} arms missing" if result.missing else "",
     )
 
 

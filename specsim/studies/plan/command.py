@@ -15,24 +15,24 @@ def plan(
     overrides: SetOption = None,
     slo: SloOption = None,
     rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help="To be served: '40 requests/s'. Default: the scenario's load.")
+        str | None, typer.Option(metavar="RATE", help="Rate to serve: '40 requests/s'. Default: the scenario's load.")
     ] = None,
-    price: Annotated[float | None, typer.Option(metavar="DOLLARS", help="Of a GPU for an hour.")] = None,
+    price: Annotated[float | None, typer.Option(metavar="DOLLARS", help="Price of a GPU-hour.")] = None,
     policies: Annotated[
         str | None,
-        typer.Option(metavar="KINDS", help="Policies to compare, by commas: static, goodput, per_request, ..."),
+        typer.Option(metavar="KINDS", help="Policies to compare, comma-separated: static, goodput, per_request, ..."),
     ] = None,
     num_draft_tokens: Annotated[
-        str | None, typer.Option(metavar="LENGTHS", help="Draft lengths to compare, by commas: 1,3,5.")
+        str | None, typer.Option(metavar="LENGTHS", help="Draft lengths to compare, comma-separated: 1,3,5.")
     ] = None,
     out: OutOption = None,
     force: ForceOption = False,
     jobs: JobsOption = None,
 ) -> None:
-    """How many requests per second a replica serves within latency limits, by policy, and how many GPUs that takes.
+    """Requests per second that a replica serves within latency limits, by policy, and the GPUs that a demand takes.
 
-    The rate is a lower bound that a fresh run meets 95 times of 100. Writes a table, JSON and a figure. Ctrl-C ends it;
-    arms that are finished are written.
+    Rates are lower bounds that 95 % of fresh runs meet. Writes a table, JSON and a figure. Ctrl-C stops the command and
+    writes the arms that are finished.
 
     Examples:
     specsim plan llama3.1-8b-h100-eagle3

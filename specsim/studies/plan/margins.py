@@ -39,7 +39,7 @@ def percentiles_of(run: RunRecords, limits: Sequence[Limit], window: Window | No
 
 
 def steady_percentiles(run: RunRecords, limits: Sequence[Limit]) -> Floats | None:
-    """Likewise of the steady window; None where that has next to nobody, as in a run that is overloaded."""
+    """The same of the steady window; None where that has hardly any request, as in an overloaded run."""
     window = steady_window(run.requests)
     if window is None or sent_within(run.requests, window).sum() < FEWEST:
         return None
@@ -47,7 +47,7 @@ def steady_percentiles(run: RunRecords, limits: Sequence[Limit]) -> Floats | Non
 
 
 def log_margins(percentiles: Floats, limits: Sequence[Limit]) -> Floats:
-    """Logarithm of each percentile over its limit [limits]: 0 at the limit; a latency that nobody has exceeds none."""
+    """Logarithm of each percentile over its limit [limits]: 0 at the limit; -inf for a latency that no request has."""
     ratios = np.log(percentiles / np.array([limit.seconds for limit in limits]))
     return np.where(np.isnan(ratios), -np.inf, ratios)
 

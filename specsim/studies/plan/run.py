@@ -65,8 +65,8 @@ class Serving(NamedTuple):
         mean_replicas: over time.
         gpus: at the peak.
         dollars_per_million: output tokens, of all replicas there have to be; None without a price.
-        joules_per_token: likewise at full board power; None where the device's is not known.
-        kilowatts: mean over time, likewise.
+        joules_per_token: at full board power; None where the device's is not known.
+        kilowatts: mean over time, at full board power.
     """
 
     replicas: Ints
@@ -84,10 +84,10 @@ class PlanResult:
     Attributes:
         limits: that were to be met.
         arms: measured ones, in the order of ``arms_of``.
-        demand: what is to be served; None where nobody says.
+        demand: the rate to serve; None where none is given.
         num_devices: of a replica, or of the fleet.
         power: that these draw at most [W]; None where it is not known.
-        price: of a device for an hour; None where it is not stated.
+        price: of a device for an hour; None where it is not given.
         missing: arms that an interruption left out.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
     """
@@ -133,7 +133,7 @@ class PlanResult:
         return None if self.price is None else self._per_token(result, self.price * self.num_devices / HOUR, 1e6)
 
     def joules_per_token(self, result: ArmResult) -> float | None:
-        """Energy of an output token likewise, at full board power."""
+        """Energy of an output token at the bound, at full board power."""
         return None if self.power is None else self._per_token(result, self.power, 1.0)
 
     def _per_token(self, result: ArmResult, per_second: float, tokens: float) -> float | None:
@@ -258,8 +258,8 @@ def missed_limits(inputs: Inputs, found: Mapping[str, ArmResult]) -> list[Proble
         floor, name = nearest(limit)
         if floor.missed:
             remedy = (
-                f"even an empty system takes {1e3 * floor.seconds:.4g} ms at best ({name}), of which {floor.made_of}; "
-                "allow more, or change the deployment"
+                f"even an empty system takes {1e3 * floor.seconds:.4g} ms at best ({name}; {floor.made_of}); "
+                "raise the limit, or change the deployment"
             )
             problems.append(
                 Problem(where, f"{limit.latency} p{limit.percentile}", f"{1e3 * limit.seconds:g} ms", remedy)
@@ -267,8 +267,8 @@ def missed_limits(inputs: Inputs, found: Mapping[str, ArmResult]) -> list[Proble
     if not problems:
         rate = SMALLEST_SHARE * max(result.capacity.saturated for result in found.values())
         remedy = (
-            "each limit is met by some policy in an empty system, but by none are all met at "
-            f"{rate:.2g} requests/s, where requests still find others there; allow more"
+            "some policy meets each limit in an empty system, but none meets them all at "
+            f"{rate:.2g} requests/s, where requests still overlap; raise the limits"
         )
         problems.append(Problem(where, "plan.slo", "", remedy))
     return problems

@@ -22,13 +22,13 @@ def arm_columns(plan: PlanResult) -> list[Column[PlannedArm]]:
     demanded, priced, powered = plan.demand is not None, plan.price is not None, plan.power is not None
     return [
         Column(
-            "policy", lambda row: row.result.arm.kind, "", "kind of the policy that decides draft lengths",
+            "policy", lambda row: row.result.arm.kind, "", "kind of policy that sets draft lengths",
             "policy", lambda row: drafting(row.scenario, row.result.arm), left=True,
         ),
         Column("num_draft_tokens", lambda row: row.result.arm.num_draft_tokens, "tokens", "longest draft; 0 for none"),
         Column(
             "requests_per_s", lambda row: row.result.capacity.bound, "requests/s",
-            "rate within the limits: lower bound that a fresh run meets with a probability of 95 %",
+            "rate within the limits: lower bound that 95 % of fresh runs meet",
             "requests/s", lambda row: plain(row.result.capacity.bound, 3),
         ),
         Column(
@@ -37,13 +37,13 @@ def arm_columns(plan: PlanResult) -> list[Column[PlannedArm]]:
         ),
         Column(
             "half_width", lambda row: row.result.capacity.half_width, "",
-            "half of the mean's 95 % interval, as a share of it",
+            "half-width of the mean's 95 % interval, as a share of the mean",
         ),
-        Column("seeds", lambda row: len(row.result.capacity.rates), "", "seeds behind the rate"),
-        Column("num_requests", lambda row: row.result.capacity.num_requests, "requests", "requests of each run"),
+        Column("seeds", lambda row: len(row.result.capacity.rates), "", "number of seeds"),
+        Column("num_requests", lambda row: row.result.capacity.num_requests, "requests", "requests per run"),
         Column(
             "saturated_requests_per_s", lambda row: row.result.capacity.saturated, "requests/s",
-            "rate that is served when there is always a request waiting",
+            "rate served when a request is always waiting",
         ),
         *with_ends(
             "gain", lambda row: row.plan.gain(row.result), "mean rate over that without speculation, paired by seed",
@@ -51,36 +51,36 @@ def arm_columns(plan: PlanResult) -> list[Column[PlannedArm]]:
         ),
         Column(
             "binds", lambda row: _binds(row).lower() if row.result.pressure else "empty system", "",
-            "limit that stops the rate, saturation, or an empty system that misses a limit", "binds", _binds, left=True,
+            "binding limit, saturation, or an empty system that misses a limit", "binds", _binds, left=True,
         ),
         Column(
             "short_of", lambda row: row.result.pressure.resource if row.result.pressure else "", "",
-            "what the server is short of at the bound", "short of", lambda row: short_of(row.result), left=True,
+            "bottleneck of the server at the bound", "bottleneck", lambda row: short_of(row.result), left=True,
         ),
         Column(
             "utilisation", lambda row: row.result.pressure.utilisation if row.result.pressure else None, "",
-            "share of that which is used",
+            "share of the bottleneck that is used",
         ),
         Column("tokens_per_s", lambda row: row.result.tokens_per_s, "tokens/s", "output tokens/s at the bound"),
         Column(
             "dollars_per_million_tokens", lambda row: row.plan.dollars_per_million(row.result), "$",
-            "price of a million output tokens at the bound, all replicas as busy as they may be",
+            "price of a million output tokens with every replica at its bound",
         ),
         Column(
             "joules_per_token", lambda row: row.plan.joules_per_token(row.result), "J",
-            "energy of an output token at the bound, at full board power",
+            "energy per output token at the bound, at full board power",
         ),
         Column(
             "replicas_peak", lambda row: int(row.serving.replicas.max()) if row.serving else None, "",
-            "replicas, or fleets, that the demand takes at its peak",
+            "replicas, or fleets, for the demand's peak",
             "replicas", (lambda row: str(int(row.serving.replicas.max())) if row.serving else "") if demanded else None,
         ),
         Column(
             "replicas_mean", lambda row: row.serving.mean_replicas if row.serving else None, "",
-            "replicas that the demand takes, mean over time",
+            "replicas for the demand, mean over time",
         ),
         Column(
-            "gpus", lambda row: row.serving.gpus if row.serving else None, "", "devices that the demand's peak takes",
+            "gpus", lambda row: row.serving.gpus if row.serving else None, "", "devices for the demand's peak",
             "GPUs", (lambda row: str(row.serving.gpus) if row.serving else "") if demanded else None,
         ),
         Column(head="$/Mtoken", cell=_dollars if priced else None),
@@ -127,8 +127,8 @@ def replicas_table(result: PlanResult) -> Table[tuple[float, float, float, int]]
         columns=[
             Column("start_s", lambda row: row[0], "s", "when the period begins"),
             Column("seconds", lambda row: row[1], "s", "how long it lasts"),
-            Column("requests_per_s", lambda row: row[2], "requests/s", "mean rate to be served"),
-            Column("replicas", lambda row: row[3], "", "replicas, or fleets, that this takes"),
+            Column("requests_per_s", lambda row: row[2], "requests/s", "mean rate to serve"),
+            Column("replicas", lambda row: row[3], "", "replicas, or fleets, for this rate"),
         ],
         file="replicas.csv",
     )

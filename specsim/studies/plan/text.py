@@ -15,6 +15,8 @@ from specsim.studies.plan.capacity import STEPS_PER_WIDTH, Capacity
 from specsim.studies.plan.run import ArmResult, PlanResult, Serving
 from specsim.units import plural
 
+TO_NARROW = "raise plan.most_requests or plan.seeds, or widen plan.width"
+
 
 def plan_sentences(inputs: Inputs, result: PlanResult) -> list[str]:
     """The answer, and what it must be read with."""
@@ -37,13 +39,13 @@ def plan_headline(inputs: Inputs, result: PlanResult) -> str:
     if best.arm.policy and gain is not None:
         over = f" (mean over seeds {gain.estimate:.2f}× [{gain.low:.2f}, {gain.high:.2f}] that without speculation)"
     return (
-        f"Within {limits_words(result.limits)}, {_replica(inputs, result)} serves {plain(capacity.bound, 3)} "
-        f"requests/s {arm_words(scenario, best.arm)}{over}; {binding_words(result.limits, best)}."
+        f"{_replica(inputs, result)} serves {plain(capacity.bound, 3)} requests/s {arm_words(scenario, best.arm)}{over}"
+        f" within {limits_words(result.limits)}; {binding_words(result.limits, best)}."
     )
 
 
 def _replica(inputs: Inputs, result: PlanResult) -> str:
-    what = "the fleet" if inputs.scenario.fleet else "a replica"
+    what = "The fleet" if inputs.scenario.fleet else "A replica"
     return f"{what} of {result.num_devices} × {inputs.device.name}"
 
 
@@ -69,7 +71,7 @@ def binds(limits: tuple[Limit, ...], capacity: Capacity) -> str:
 
 
 def short_of(result: ArmResult) -> str:
-    """``KV 97%``: what the server is short of at the bound, and how much of it is used; empty without a rate."""
+    """``KV 97%``: the bottleneck at the bound, and how much of it is used; empty without a rate."""
     short = result.pressure
     return f"{short.resource} {short.utilisation:.0%}" if short else ""
 
@@ -85,12 +87,15 @@ def arm_words(scenario: Scenario, arm: Arm) -> str:
 
 
 def binding_words(limits: tuple[Limit, ...], result: ArmResult) -> str:
-    """Which limit stops it, and what the server is short of there."""
+    """The binding limit and the bottleneck there."""
     short = result.pressure
     if short is None:
-        return "no rate meets them"
-    stops = "what can be served at all" if result.capacity.binding is None else binds(limits, result.capacity)
-    return f"{stops} binds, and of the server {short.resource} ({short.utilisation:.0%} used)"
+        return "no rate meets the limits"
+    limit = "saturation, not a latency limit, binds"
+    if result.capacity.binding is not None:
+        limit = f"{binds(limits, result.capacity)} is the binding limit"
+    resource = {"bandwidth": "memory bandwidth", "KV": "the KV pool"}.get(short.resource, short.resource)
+    return f"{limit}; the bottleneck is {resource} ({short.utilisation:.0%} used)"
 
 
 def _demand(scenario: Scenario, result: PlanResult) -> Iterator[str]:
@@ -98,7 +103,7 @@ def _demand(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     serving, demand = result.serving(result.best), result.demand
     if serving is None or demand is None:
         if isinstance(scenario.workload.load, ClosedLoop):
-            yield "The scenario's clients wait for each other, so it states no rate to be served; give one with --rate."
+            yield "A closed loop has no request rate, so GPUs are not computed; give the rate to serve with --rate."
         return
     peak, alike = int(serving.replicas.max()), len(serving.replicas) == 1
     what = "fleet" if scenario.fleet else "replica"
@@ -129,20 +134,20 @@ def _without(result: PlanResult, serving: Serving) -> str:
 def bound_sentences(scenario: Scenario, capacity: Capacity) -> Iterator[str]:
     """What kind of number a rate is."""
     load = scenario.workload.load
-    fresh = "another replay" if isinstance(load, Replay) else f"a fresh run of {capacity.num_requests:,} requests"
+    fresh = "other replays" if isinstance(load, Replay) else f"fresh runs of {capacity.num_requests:,} requests"
     seeds = len(capacity.rates)
     if capacity.half_width:
         yield (
-            f"Rates are lower bounds: {fresh} meets the limits there with a probability of 95 % (from {seeds} seeds, "
-            f"whose mean is {plain(capacity.mean, 3)} requests/s)."
+            f"95 % of {fresh} meet the limits at these rates (lower bounds from {seeds} seeds; their mean is "
+            f"{plain(capacity.mean, 3)} requests/s)."
         )
     else:
         yield (
-            f"Rates are lower bounds: all {seeds} seeds meet the limits at the same rate of the grid and none at the "
-            f"next, so how far {fresh} would differ is not known beyond its step."
+            f"Rates are lower bounds: all {seeds} seeds meet the limits at one rate of the grid and none at the next, "
+            f"so the spread of {fresh} is known only to a step of the grid."
         )
     if isinstance(load, ClosedLoop | RateProfile):
-        yield "Rates are of Poisson arrivals, in place of the scenario's own load."
+        yield "Rates assume Poisson arrivals instead of the scenario's own load."
     if isinstance(load, Replay):
         yield "Rates are means over the trace, replayed faster or slower; at its own peak a replica serves more."
 
@@ -153,16 +158,16 @@ def floor_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
         who, missed = arm_words(scenario, found.arm).capitalize(), [floor for floor in found.floors if floor.missed]
         for floor in missed:
             yield (
-                f"{who} even an empty system takes {1e3 * floor.seconds:.4g} ms "
-                f"where {limit_words(floor.limit)} is asked: {floor.made_of}."
+                f"{who}, even an empty system takes {1e3 * floor.seconds:.4g} ms (limit: {limit_words(floor.limit)}): "
+                f"{floor.made_of}."
             )
         if found.floors and not missed:
-            yield f"{who} the limits are met in an empty system, but at no rate."
+            yield f"{who}, the limits are met in an empty system but at no rate."
 
 
 def _grid(scenario: Scenario) -> str:
-    """How near rates are told apart."""
-    return f"Rates lie on a grid of {grid_step(scenario):.2g} %; what is nearer is not told apart."
+    """How finely rates are resolved."""
+    return f"Rates lie on a grid of {grid_step(scenario):.2g} %; smaller differences are not resolved."
 
 
 def grid_step(scenario: Scenario) -> float:
@@ -175,13 +180,12 @@ def wide_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     plan = scenario.plan or Plan()
     for found in result.arms:
         if found.capacity.over(plan.width) > 1:
-            why = "raise plan.most_requests or plan.seeds, or ask for less with plan.width"
             yield (
-                f"{arm_words(scenario, found.arm).capitalize()} the mean is known to ±{found.capacity.half_width:.1%} "
-                f"only, with runs as long as they may be; {why}."
+                f"{arm_words(scenario, found.arm).capitalize()}, the mean is known only to "
+                f"±{found.capacity.half_width:.1%} with the longest runs allowed; {TO_NARROW}."
             )
 
 
 def _missing(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     if result.missing:
-        yield f"Interrupted, without {', '.join(arm.name for arm in result.missing)}: of these nothing is known."
+        yield f"Interrupted; not measured: {', '.join(arm.name for arm in result.missing)}."

@@ -59,7 +59,7 @@ def workers(backend: str, jobs: int | None, address: str | None) -> Workers:
     if any(find_spec(package) is None for package in NEEDS[backend]):
         raise invalid("--backend", "", backend, f"is not installed; install specsim-llm[{backend}], or leave it out")
     if address and backend == "loky":
-        remedy = "is of a cluster; add --backend ray or --backend dask, or leave it out"
+        remedy = "names a cluster; add --backend ray or --backend dask, or leave it out"
         raise InputError([Problem("--address", "", repr(address), remedy)])
     known: Backend = "ray" if backend == "ray" else "dask" if backend == "dask" else "loky"
     return Workers(known, jobs, address)

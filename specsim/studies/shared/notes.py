@@ -9,27 +9,27 @@ from specsim.inputs.models.speculation import Speculation
 from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.expected import LENGTH_SAMPLE
 from specsim.simulation.replica import Simulation
+from specsim.units import plural
 
 
 def held_acceptance(speculation: Speculation, longest_draft: int) -> Iterator[str]:
-    """That drafts are longer than the acceptance stated."""
+    """That drafts are longer than the acceptance given."""
     measured = speculation.acceptance.measured_positions
     if measured is None or longest_draft <= measured:
         return
-    stated = f"{measured} position{'s' if measured > 1 else ''}"
-    held = f"positions {measured + 1} to {longest_draft} hold"
+    held = f"positions {measured + 1} to {longest_draft} repeat"
     if longest_draft == measured + 1:
-        held = f"position {longest_draft} holds"
-    yield f"Acceptance is stated for {stated}; {held} the last conditional value."
+        held = f"position {longest_draft} repeats"
+    yield f"Acceptance is given for {plural(measured, 'position')}; {held} the last conditional value."
 
 
 def beyond_positions(inputs: Inputs, longest: int) -> Iterator[str]:
-    """That requests of so many tokens are longer than what the drafter was made for."""
+    """That requests of ``longest`` tokens exceed the drafter's positions."""
     positions = None if inputs.drafter is None else inputs.drafter.max_position_embeddings
     if positions is not None and longest > positions:
         yield (
-            f"The drafter takes {positions} positions, and requests are up to {longest} tokens long: what it drafts "
-            "beyond is not covered by the acceptance stated."
+            f"The drafter takes {positions} positions, but requests reach {longest} tokens: the given acceptance does "
+            "not cover what it drafts beyond."
         )
 
 
@@ -41,7 +41,7 @@ def input_notes(simulation: Simulation) -> Iterator[str]:
     tree = inputs.scenario.speculation.tree
     if tree and tree.width > 1 and isinstance(acceptance, StatedAcceptance):
         yield (
-            "The acceptance stated is that of a first candidate; what its siblings add follows from made-up "
+            "The given acceptance is that of a first candidate; what its siblings add follows from synthetic "
             f"distributions (concentration {acceptance.concentration:g}), and real models may gain more or less."
         )
     stages = inputs.scenario.deployment.pipeline_parallel

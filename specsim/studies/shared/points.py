@@ -34,7 +34,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class PointRuns:
-    """What the runs of one point yield, each [replications]; entry r of every point shares its requests and luck.
+    """What the runs of one point yield, each [replications]; entry r of every point shares requests and uniforms.
 
     Attributes:
         tokens_per_s: output tokens per second over the steady window.

@@ -45,7 +45,7 @@ def load_answer(
     scenario = inputs.scenario
     warning = extrapolation_sentence([(inputs, result.extrapolation)])
     summary = text_writer(_summary(scenario, result, warning))
-    left = f"{result.missing} of {scenario.run.replications} replications are missing"
+    left = f"{result.missing} of {scenario.run.replications} replications missing"
     return Answer(
         sentences=[*load_sentences(scenario, result), *cost_sentences(inputs)],
         tables=[*load_tables(scenario, result), *run_tables(result, form, rounds=rounds)],

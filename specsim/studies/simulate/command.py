@@ -17,22 +17,22 @@ def simulate(
     force: ForceOption = False,
     trace: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also write the first run of the policy as a trace for ui.perfetto.dev."),
+        typer.Option(metavar="FILE", help="Also write the policy's first run as a trace for ui.perfetto.dev."),
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="Of the tables: csv or parquet (extra: parquet).")
+        str, typer.Option("--format", metavar="FORMAT", help="Of the tables: csv, or parquet (extra: parquet).")
     ] = "csv",
     rounds: Annotated[
-        bool, typer.Option("--rounds", help="Also write a table of rounds: each request's verify in each step.")
+        bool, typer.Option("--rounds", help="Also write a table of verify rounds: a row per request and step.")
     ] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Check each run for what must hold of all; exit code 1 if one does not.")
+        bool, typer.Option("--check", help="Check the invariants of every run; exit code 1 if one is violated.")
     ] = False,
 ) -> None:
-    """One load in detail: latencies, throughput and goodput, with the policy of the scenario and without speculation.
+    """One load in detail: latencies, throughput and goodput, with the scenario's policy and without speculation.
 
-    Writes the summary and one table each of requests and steps. A trace shows every step, the batch, the queue and the
-    KV cache, and each request's way through them. Ctrl-C ends the runs; those that are finished are written.
+    Writes a summary, a table of requests and a table of steps. A trace shows steps, batch, queue, KV cache and each
+    request's path through them. Ctrl-C stops the command and writes the runs that are finished.
 
     Examples:
     specsim simulate llama3.1-8b-h100-eagle3

@@ -24,7 +24,7 @@ def fleet_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
         f"{result.interval(k, THROUGHPUT).estimate / devices:,.0f} {'with' if k else 'without'} drafts"
         for k in result.values
     ]
-    found = [f"{fleet_words(fleet)}, on {devices_words(devices)}: per device {', '.join(yields)} [output tokens/s]."]
+    found = [f"Output tokens/s per device: {', '.join(yields)}; {fleet_words(fleet)}, on {devices_words(devices)}."]
     requests = result.records[result.num_draft_tokens].requests
     assert requests.replica is not None
     if fleet.disaggregation is None:
@@ -33,14 +33,14 @@ def fleet_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     assert requests.transferred is not None
     number = sum(group.count for group in fleet.disaggregation.prefill)
     moved = np.isfinite(requests.transferred)
-    found.append(f"Computing prompts, {_lower(_shares(requests.prefill_replica, number))} (replication 0).")
+    found.append(f"Prefill: {_lower(_shares(requests.prefill_replica, number))} (replication 0).")
     if moved.any():
         decoding = fleet.num_replicas - number
         waits = 1e3 * (requests.transferred - requests.first_token)[moved]
         found.append(
-            f"Decoding, {_lower(_shares(requests.replica[moved] - number, decoding))}; a prompt's cache was there "
-            f"{np.median(waits):.3g} ms after its first token (median; {np.percentile(waits, 99):.3g} ms in 99 %). "
-            "TTFT does not hold that time; the first inter-token latency does."
+            f"Decode: {_lower(_shares(requests.replica[moved] - number, decoding))}; KV caches arrived "
+            f"{np.median(waits):.3g} ms after the first token (median; p99 {np.percentile(waits, 99):.3g} ms). "
+            "TTFT excludes this time; the first inter-token latency includes it."
         )
     return found
 

@@ -41,7 +41,7 @@ class LoadResult:
         num_draft_tokens: draft length of the speculating arm.
         values: draft length (0: none) → [replications, len(METRICS)] in the metrics' units, of the steady part of each
             run, or of whole runs where ``steady_share`` is None.
-        whole: likewise of whole runs, ramp and tail included.
+        whole: the same of whole runs, ramp and tail included.
         classes: draft length → [replications, classes, len(CLASS_METRICS)], as ``values``; empty without a mixture.
         steady_share: draft length → share of requests that were sent in the steady part, mean of runs; None where a run
             is too short to have such a part.
@@ -75,11 +75,11 @@ class LoadResult:
         return mean_interval(self._column(num_draft_tokens, metric))
 
     def whole_interval(self, num_draft_tokens: int, metric: Metric) -> Interval:
-        """Likewise of whole runs."""
+        """A metric of whole runs: its mean over replications with its 95 % interval."""
         return mean_interval(self.whole[num_draft_tokens][:, METRICS.index(metric)])
 
     def class_interval(self, num_draft_tokens: int, number: int, metric: Metric) -> Interval:
-        """Likewise of a class."""
+        """A metric of a class: its mean over replications with its 95 % interval."""
         return mean_interval(self.classes[num_draft_tokens][:, number, CLASS_METRICS.index(metric)])
 
     def speedup(self) -> Interval:
@@ -251,4 +251,4 @@ def _check(run: RunRecords, kv_pools: list[int], num_draft_tokens: int, replicat
     found = violations_of_all(run, kv_pools)
     if found:
         arm = f"with up to {num_draft_tokens} draft tokens" if num_draft_tokens else "without speculation"
-        raise BrokenRunError(f"Replication {replication} {arm} breaks what must hold of every run", found)
+        raise BrokenRunError(f"Replication {replication} {arm} violates invariants", found)

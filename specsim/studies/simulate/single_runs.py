@@ -37,14 +37,14 @@ def trace_sentence(path: Path, scenario: Scenario, result: LoadResult) -> str:
     run = result.records[result.num_draft_tokens]
     until, whole = covers(run)
     ends = float(run.steps.end.max())
-    shown = "whole" if whole else f"what begins in its first {until:.4g} of {ends:.4g} s ({MOST_EVENTS:,} events)"
+    shown = "complete" if whole else f"its first {until:.4g} of {ends:.4g} s ({MOST_EVENTS:,} events)"
     return f"trace of replication 0 with {_arm(scenario, result)}, {shown}: {path}; open it in ui.perfetto.dev"
 
 
 def check_sentence(scenario: Scenario, result: LoadResult) -> str:
     """That nothing was found."""
     runs = len(result.values) * (scenario.run.replications - result.missing)
-    return f"checked: {'the run keeps' if runs == 1 else f'all {runs} runs keep'} what must hold of every run"
+    return f"checked: {'the run keeps' if runs == 1 else f'all {runs} runs keep'} every invariant"
 
 
 def _arm(scenario: Scenario, result: LoadResult) -> str:

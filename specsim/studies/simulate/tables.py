@@ -11,56 +11,57 @@ from specsim.analysis.latencies import decode_rate, e2e, queueing, tpot, ttft
 from specsim.records import PARTS, USES, RequestRecords, RoundRecords, RunRecords, StepRecords
 from specsim.reporting.columns import Described, RecordTable
 from specsim.reporting.record_tables import Columns, Format
+from specsim.reporting.wording import draft_tokens
 from specsim.studies.simulate.run import LoadResult
 
 REQUESTS: Described = {
-    "arrival": ("s", "when the client sent it"),
-    "admitted": ("s", "when it first took part in a step"),
+    "arrival": ("s", "when the client sent the request"),
+    "admitted": ("s", "when it was first scheduled in a step"),
     "first_token": ("s", "when its first output token was ready"),
     "finish": ("s", "when its last output token was ready"),
     "prompt_tokens": ("tokens", "length of the prompt"),
     "output_tokens": ("tokens", "length of the output"),
-    "preemptions": ("", "how often it lost its slot"),
+    "preemptions": ("", "how often it was preempted"),
     "cached_tokens": ("tokens", "prompt tokens found in the KV cache"),
-    "of_class": ("", "number of its class in the mixture"),
+    "of_class": ("", "index of its class in the mixture"),
     "priority": ("", "0 is served first"),
-    "domain": ("", "number of the domain whose acceptance it has"),
-    "replica": ("", "replica that served it, or decoded it"),
+    "domain": ("", "index of the domain whose acceptance it has"),
+    "replica": ("", "replica that served it; that decoded it, where disaggregated"),
     "prefill_replica": ("", "replica that computed its prompt"),
-    "transferred": ("s", "when its cache was at the replica that decodes"),
-    "resumed": ("s", "when it first took part in a step there"),
+    "transferred": ("s", "when its KV cache had arrived at the decode replica"),
+    "resumed": ("s", "when the decode replica first scheduled it"),
     "queue_s": ("s", "from arrival to admission"),
     "ttft_s": ("s", "time to first token"),
     "tpot_s": ("s", "time per output token after the first"),
     "e2e_s": ("s", "from arrival to the last token"),
     "tokens_per_s": ("tokens/s", "1 / TPOT"),
-    "acceptance_length": ("tokens", "tokens per verify, the recovered or bonus token included"),
+    "acceptance_length": ("tokens", "tokens per verify, including the recovered or bonus token"),
 }
 STEPS: Described = {
     "start": ("s", "when the step began"),
     "end": ("s", "when its tokens were ready"),
-    "num_decodes": ("", "requests whose next tokens were verified"),
+    "num_decodes": ("", "requests decoded"),
     "num_prompt_tokens": ("tokens", "prompt tokens computed"),
     "num_draft_tokens": ("tokens", "draft tokens verified"),
-    "num_running": ("", "requests admitted and not finished when it began"),
-    "num_waiting": ("", "requests sent and not admitted when it began"),
-    "kv_tokens": ("tokens", "KV entries held, the step's own included"),
-    "context_tokens": ("tokens", "KV entries that its requests attend to, each once"),
-    "num_emitted": ("tokens", "output tokens that requests received at its end"),
-    "replica": ("", "replica that took it"),
-    **{f"{part}_s": ("s", f"its time by part: {part}") for part in PARTS},
-    "bytes": ("B", "moved on each device"),
-    "flops": ("FLOP", "on each device"),
-    "seconds_at_peak": ("s", "that its operations take at the dense peak"),
+    "num_running": ("", "requests admitted but not finished when it began"),
+    "num_waiting": ("", "requests sent but not admitted when it began"),
+    "kv_tokens": ("tokens", "KV entries held, including the step's own"),
+    "context_tokens": ("tokens", "KV entries that its requests attend to, each counted once"),
+    "num_emitted": ("tokens", "output tokens emitted at its end"),
+    "replica": ("", "replica that ran it"),
+    **{f"{part}_s": ("s", f"part of its time: {part}") for part in PARTS},
+    "bytes": ("B", "bytes moved on each device"),
+    "flops": ("FLOP", "operations on each device"),
+    "seconds_at_peak": ("s", "time of its operations at the dense peak"),
 }
 ROUNDS: Described = {
-    "step": ("", "row of the steps"),
-    "request": ("", "row of the requests"),
-    "num_draft": ("", "positions drafted for: length of a chain, levels of a tree"),
+    "step": ("", "row in the table of steps"),
+    "request": ("", "row in the table of requests"),
+    "num_draft": ("", "positions drafted: length of the chain, or levels of the tree"),
     "num_nodes": ("tokens", "draft tokens verified"),
     "num_accepted": ("tokens", "draft tokens accepted"),
-    "num_emitted": ("tokens", "tokens that the request received"),
-    "from_prompt": ("", "whether it is the first token, which the last prompt chunk yields"),
+    "num_emitted": ("tokens", "tokens emitted"),
+    "from_prompt": ("", "whether it is the first token, from the last prompt chunk"),
 }
 
 
@@ -83,7 +84,7 @@ def _requests(run: RunRecords) -> Described:
     most = 0 if run.requests.accepted is None else run.requests.accepted.shape[1]
     return {
         **REQUESTS,
-        **{f"accepted_{n}": ("", f"verifies in which {n} draft tokens were accepted") for n in range(most)},
+        **{f"accepted_{n}": ("", f"verifies that accepted {draft_tokens(n)}") for n in range(most)},
     }
 
 

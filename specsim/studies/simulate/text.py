@@ -18,6 +18,7 @@ from specsim.reporting.traffic import left_out_sentence, load_words, traffic_sen
 from specsim.reporting.wording import from_to, policy_words
 from specsim.studies.simulate.fleet_text import fleet_sentences
 from specsim.studies.simulate.run import LoadResult
+from specsim.units import plural
 
 GROWS = 1.3  # times as long per token in the last quarter as in the first; in balance it is 1 but for chance and ramp
 EVENLY = 4.0  # halfway from 1, in balance, to 7: so much a queue that grows evenly from nothing gains by quarters
@@ -60,7 +61,7 @@ def _latency_answer(scenario: Scenario, result: LoadResult) -> str:
         f"{name} from {tail} to {_tail(result, k, name)} ms" for name in TAILS if (tail := _tail(result, 0, name))
     )
     return (
-        f"At {at}, {_change(scenario)} latencies (p50 / p99): {changes}; {_keeping_up(result)}, output throughput is "
+        f"At {at}, {_change(scenario)} latencies (p50 / p99): {changes}; {_keeping_up(result)}; output throughput is "
         f"{_speedup(result)}."
     )
 
@@ -80,7 +81,7 @@ def _keeping_up(result: LoadResult) -> str:
         return "the server does not keep up"
     if not behind:
         return "the server keeps up"
-    return f"the server keeps up {'with' if behind == [0] else 'without'} speculation alone"
+    return f"the server keeps up only {'with' if behind == [0] else 'without'} speculation"
 
 
 def _speedup(result: LoadResult) -> str:
@@ -116,9 +117,9 @@ def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
     if isinstance(scenario.workload.load, ClosedLoop):
         return []
     return [
-        f"{_with(scenario, k)} the server does not keep up: serving the requests took {1 / share:.2f} times as long as "
-        f"sending them, and a token of the last quarter {result.growth[k]:.1f} times as long as one of the first. The "
-        "queue, and with it every latency, grows as long as requests arrive."
+        f"{_with(scenario, k)} the server does not keep up: serving took {1 / share:.2f}× as long as sending, and a "
+        f"token of the last quarter of requests {result.growth[k]:.1f}× as long as one of the first. Queue and "
+        "latencies grow as long as requests arrive."
         for k, share in result.sending_share.items()
         if not keeps_up(result, k)
     ]
@@ -131,16 +132,16 @@ def _with(scenario: Scenario, num_draft_tokens: int) -> str:
 def _missing(scenario: Scenario, result: LoadResult) -> Iterator[str]:
     if result.missing:
         wanted = scenario.run.replications
-        yield f"Interrupted: {result.missing} of {wanted} replications are missing, and intervals are wider for it."
+        yield f"Interrupted: {result.missing} of {wanted} replications missing; intervals are wider for it."
 
 
 def _counted(result: LoadResult) -> str:
     """What of the runs the figures are of."""
     if result.steady_share is None:
-        return "A run is too short to have a steady part, or overloaded: ramp and tail are included."
+        return "No steady window (a run is too short, or overloaded): figures include ramp and tail."
     shares = sorted(result.steady_share.values())
     of = from_to(f"{100 * shares[0]:.0f}", f"{100 * shares[-1]:.0f}")
-    return f"Ramp and tail are left out: the figures are of the {of} % of requests that were sent in between."
+    return f"Figures cover the {of} % of requests sent in the steady window; ramp and tail are excluded."
 
 
 def preemptions(scenario: Scenario, result: LoadResult) -> list[str]:
@@ -151,8 +152,8 @@ def preemptions(scenario: Scenario, result: LoadResult) -> list[str]:
         if lost:
             requests = run.requests
             again = int(run.steps.num_prompt_tokens.sum() - (requests.prompt_tokens - requests.cached_tokens).sum())
-            tokens = f", and {again:,} tokens were computed again" if again > 0 else ""
-            notes.append(f"{_with(scenario, k)} KV blocks ran out: {lost:,} times a request lost its place{tokens}.")
+            tokens = f", {plural(again, 'token')} recomputed" if again > 0 else ""
+            notes.append(f"{_with(scenario, k)} KV blocks ran out: {plural(lost, 'preemption')}{tokens}.")
     return notes
 
 
@@ -161,12 +162,14 @@ def reuse(scenario: Scenario, result: LoadResult) -> list[str]:
     workload = scenario.workload
     if not scenario.deployment.prefix_caching:
         alike = workload.shared_prefix or any(part.shared_prefix for part in workload.mixture)
-        return ["Prompts begin alike, but deployment.prefix_caching is off: each is computed whole."] if alike else []
+        return (
+            ["Prompts share prefixes, but deployment.prefix_caching is off: each is computed in full."] if alike else []
+        )
     shares = [
         f"{run.requests.cached_tokens.sum() / run.requests.prompt_tokens.sum():.1%} {_with(scenario, k).lower()}"
         for k, run in result.records.items()
     ]
-    return [f"Of the prompt tokens, the KV cache held {' and '.join(shares)}."]
+    return [f"Prompt tokens found in the KV cache: {' and '.join(shares)}."]
 
 
 def confidence(scenario: Scenario) -> list[str]:
@@ -174,8 +177,8 @@ def confidence(scenario: Scenario) -> list[str]:
     if not isinstance(scenario.speculation.policy, ConfidencePolicy):
         return []
     return [
-        "The drafter's confidence is the probability in made-up rows and says nothing of whether a token is accepted; "
-        "a real drafter's does, and gains more."
+        "Confidence here is a probability in synthetic rows and does not predict acceptance; a real drafter's does, "
+        "and gains more."
     ]
 
 
@@ -192,7 +195,7 @@ def load_table(scenario: Scenario, result: LoadResult) -> Table[tuple[str, ...]]
 
 
 def class_table(scenario: Scenario, result: LoadResult, num_draft_tokens: int) -> Table[tuple[str, ...]]:
-    """The metrics of each class of requests in one arm, likewise."""
+    """The metrics of each class of requests in one arm, with 95 % intervals."""
     classes = [
         (f"class {number} ({plain(100 * part.share, 3)} %)", partial(result.class_interval, num_draft_tokens, number))
         for number, part in enumerate(scenario.workload.mixture)

@@ -46,7 +46,7 @@ def sweep_answer(sweep: Sweep, form: Format, *, kept: Path, folder: Path) -> Ans
         kept: folder of the cells.
         folder: of the result.
     """
-    again = "run it again" if (folder / "cells").is_dir() else "run it again with --force"
+    again = "run again" if (folder / "cells").is_dir() else "run again with --force"
     return Answer(
         sentences=sweep_sentences(sweep),
         tables=[sweep_table(sweep), *sweep_tables(sweep, form)],
@@ -56,7 +56,7 @@ def sweep_answer(sweep: Sweep, form: Format, *, kept: Path, folder: Path) -> Ans
             "provenance.json": text_writer(_provenance(sweep)),
         },
         footer=[kept_sentence(sweep, kept)],
-        partial=f"{sweep.missing} of {len(sweep.cells)} cells are missing; {again} to go on" if sweep.stopped else "",
+        partial=f"{sweep.missing} of {len(sweep.cells)} cells missing; {again} to continue" if sweep.stopped else "",
         failed=bool(sweep.failed),
     )
 

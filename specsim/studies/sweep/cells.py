@@ -99,7 +99,7 @@ class CellResult:
         return self._ratio(THROUGHPUT, self.num_draft_tokens, 0)
 
     def latency_speedup(self) -> Interval | None:
-        """Median TPOT without speculation over with, likewise; None also where outputs have but one token."""
+        """Median TPOT without speculation over with, paired; None also where outputs have but one token."""
         found = self._ratio(TPOT_P50, 0, self.num_draft_tokens)
         return found if found and math.isfinite(found.estimate) else None
 

@@ -19,7 +19,7 @@ def sweep(
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="One value of the grid's scenario, for all cells; repeat for more. Not of what varies. "
+            help="Override one value of the grid's scenario in all cells, not one that varies; repeatable. "
             "Example: --set workload.num_requests=512",
         ),
     ] = None,
@@ -27,31 +27,32 @@ def sweep(
     force: ForceOption = False,
     jobs: JobsOption = None,
     backend: Annotated[
-        str, typer.Option(metavar="NAME", help="Of joblib: loky (processes), or ray or dask (extras of that name).")
+        str,
+        typer.Option(metavar="NAME", help="Joblib backend: loky (processes), or ray or dask (extras of that name)."),
     ] = "loky",
     address: Annotated[
         str | None,
         typer.Option(
-            help="Of a running Ray or Dask cluster, such as ray://host:10001, auto or tcp://host:8786. Default: one is "
-            "started on this machine."
+            help="Address of a running Ray or Dask cluster: ray://host:10001, auto or tcp://host:8786. Default: "
+            "start one on this machine."
         ),
     ] = None,
     cells: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Where simulated cells are kept. Default: cells/ in --out")
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="Of the tables: csv or parquet (extra: parquet).")
+        str, typer.Option("--format", metavar="FORMAT", help="Of the tables: csv, or parquet (extra: parquet).")
     ] = "csv",
     yes: Annotated[bool, typer.Option("--yes", help="Simulate a grid of more than 500 cells.")] = False,
     skip_invalid: Annotated[
-        bool, typer.Option("--skip-invalid", help="Go on without cells that are no valid scenarios; tables name them.")
+        bool, typer.Option("--skip-invalid", help="Skip cells that are not valid scenarios; tables name them.")
     ] = False,
 ) -> None:
     """Every combination of values of a scenario's fields, with and without speculation, as a table to plot from.
 
-    Simulates each cell as specsim simulate does and keeps it, by what it is made from and by the code: a sweep that was
-    killed goes on where it was, and one that is repeated takes no time. Writes a table of runs, one of means with
-    intervals, and a figure where one or two things vary. Cells that fail are listed, and the exit code is 1.
+    Simulates each cell as specsim simulate does and caches it by its inputs and the code: a sweep that was killed
+    continues where it stopped, and a repeated one takes no time. Writes a table of runs, a table of means with
+    intervals, and a figure where one or two things vary. Failed cells are listed, with exit code 1.
 
     Examples:
     specsim sweep load-by-draft-length

@@ -55,7 +55,7 @@ class Cells:
                 yield from error.problems
 
     def _override(self, overrides: Sequence[str]) -> Iterator[Problem]:
-        """Likewise."""
+        """Puts overrides into the base; yields what keeps it from that."""
         for item in overrides:
             try:
                 option = assignment(item)
@@ -85,7 +85,7 @@ def _name(name: str, file: Path) -> str:
 
 
 def _swept(key: str, grid: GridFile) -> Iterator[Problem]:
-    """The problem with an override of what varies: it would change nothing, or what cells are told apart by."""
+    """The problem with an override of what varies: it would change nothing, or what distinguishes cells."""
     for path in grid.grid.paths:
         if path == key or path.startswith(f"{key}.") or key.startswith(f"{path}."):
             yield Problem(f"--set {key}", "", "", f"{path} varies in {grid.path}; leave this out, or change the grid")
@@ -119,7 +119,7 @@ def problems_of(invalid: Mapping[int, InputError], grid: GridFile, looked_at: in
     found = []
     for (where, path, remedy), values in every.items():
         some = f"in {len(values):,} of {looked_at:,} cells, the first with {first[min(values)]}"
-        without = "; --skip-invalid goes on without them" if len(invalid) < looked_at else ""
+        without = "; --skip-invalid leaves them out" if len(invalid) < looked_at else ""
         which = "in every cell" if len(values) == looked_at else f"{some}{without}"
         found.append(Problem(where, path, _some(values.values()), f"{remedy} ({which})"))
     return found

@@ -17,6 +17,7 @@ from specsim.studies.shared.points import Progress
 from specsim.studies.sweep.cell_store import CellStore
 from specsim.studies.sweep.cells import CellResult, Failure, Task, outcome_of, run_cell, task_of
 from specsim.studies.sweep.grid_cells import Cells, check, problems_of
+from specsim.units import plural
 
 ASK = 500
 """A grid of more cells than that is to be meant: it has to be asked for twice."""
@@ -130,7 +131,7 @@ def sweep(
         if not texts and isinstance(error, KeyboardInterrupt):
             raise
         if not texts:
-            raise PartialResultError(f"{stopped} before a cell was finished, and nothing was written") from error
+            raise PartialResultError(f"{stopped} before any cell was finished; nothing was written") from error
     return Sweep(
         grid=grid,
         cells=tuple(_cells(grid, keys, invalid, texts, stopped)),
@@ -210,9 +211,9 @@ def _too_large(cells: Cells, where: Workers) -> InputError:
     prepared, simulated = (sum(part) / len(times) for part in zip(*times, strict=True))
     # each is prepared twice by the main process: as all are checked, and while others are simulated
     takes = _duration(grid.size * (prepared + max(prepared, (prepared + simulated) / where.number)))
-    processes = f"{where.number} process{'es' if where.number > 1 else ''}"
-    timed = f"take about {takes} in {processes}, by {len(times)} cells timed"
-    remedy = f"{' × '.join(said)} {timed}; add --yes to simulate so many"
+    processes = plural(where.number, "process", "processes")
+    timed = f"take about {takes} in {processes}, by {plural(len(times), 'timed cell')}"
+    remedy = f"{' × '.join(said)} {timed}; add --yes to simulate them"
     return InputError([Problem(str(cells.grid.path), "fields", f"{grid.size:,} cells", remedy)])
 
 

@@ -45,14 +45,14 @@ def sweep_tables(sweep: Sweep, form: Format) -> list[SweepTable]:
 
 def _described(sweep: Sweep) -> Described:
     found = {path: ("", f"the scenario's {path}") for path in sweep.grid.grid.paths} | {
-        "cell": ("", "number of the cell"),
+        "cell": ("", "index of the cell"),
         "arm": ("", "with or without speculation"),
         "num_draft_tokens": ("tokens", "draft tokens per verify, 0 without speculation"),
-        "replication": ("", "number of the run"),
-        "replications": ("", "how many runs the means are of"),
-        "steady share [%]": ("%", "requests sent in the steady window; empty where a run has none"),
+        "replication": ("", "index of the run"),
+        "replications": ("", "number of runs averaged"),
+        "steady share [%]": ("%", "share of requests sent in the steady window; empty where a run has none"),
         "rate is met": ("", "whether the server keeps up with the rate offered; empty in a closed loop"),
-        "beyond measured ranges": ("", "whether steps left the ranges that the figures used were measured over"),
+        "beyond measured ranges": ("", "whether steps exceeded the measured ranges of the figures used"),
         "error": ("", "why the cell has no result"),
     }
     of_cells = {
@@ -61,7 +61,8 @@ def _described(sweep: Sweep) -> Described:
     } | {metric.label: (metric.unit, metric.description) for metric in METRICS}
     for name, (unit, description) in of_cells.items():
         found[name] = (unit, description)
-        found |= {f"{name} {end}": (unit, f"{end} end of its 95 % interval") for end in ("low", "high")}
+        found[f"{name} low"] = (unit, f"lower end of the 95 % interval of {name}")
+        found[f"{name} high"] = (unit, f"upper end of the 95 % interval of {name}")
     return found
 
 

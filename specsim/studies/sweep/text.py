@@ -43,7 +43,7 @@ class Basis(NamedTuple):
 
 
 BY_THROUGHPUT = Basis(THROUGHPUT, CellResult.speedup, "output throughput")
-BY_LATENCY = Basis(TPOT_P50, CellResult.latency_speedup, "median TPOT, without over with,")
+BY_LATENCY = Basis(TPOT_P50, CellResult.latency_speedup, "median TPOT without over with speculation")
 
 
 def basis(sweep: Sweep) -> Basis:
@@ -64,23 +64,23 @@ def _answer(sweep: Sweep) -> str:
     if not found:
         values, result = max(sweep.results, key=lambda one: one[1].arms[0].interval(THROUGHPUT).estimate)
         most = result.arms[0].interval(THROUGHPUT).estimate
-        return f"Nothing is compared in any cell; the most output is {most:,.0f} tokens/s with {labels.cell(values)}."
+        return f"No cell has a speedup; the highest output is {most:,.0f} tokens/s with {labels.cell(values)}."
     ends = (choose(found, key=lambda one: one[1].estimate) for choose in (min, max))
     worst, best = (f"{_times(speedup)} ({labels.cell(values)})" for values, speedup in ends)
-    spread = worst if worst == best else f"from {worst} to {best}"
+    spread = worst if worst == best else f"{worst} to {best}"
     return f"{_verdicts([speedup for _, speedup in found])}: {by.words} is {spread}."
 
 
 def _verdicts(found: list[Interval]) -> str:
-    """In how many cells speculation pays, does harm, or may do either; what no cell does is not said."""
-    pays, harms = sum(one.low > 1 for one in found), sum(one.high < 1 for one in found)
-    either = len(found) - pays - harms
-    if len(found) in (pays, harms, either):
-        what = "pays" if pays else "does harm" if harms else "may pay or do harm (intervals hold 1)"
+    """In how many cells speculation pays, costs, or is undecided; verdicts of no cell are left out."""
+    pays, costs = sum(one.low > 1 for one in found), sum(one.high < 1 for one in found)
+    undecided = len(found) - pays - costs
+    if len(found) in (pays, costs, undecided):
+        what = "pays" if pays else "costs" if costs else "is undecided (intervals include 1)"
         return f"Speculation {what} in {'the one cell' if len(found) == 1 else f'all {_cells(len(found))}'}"
     parts = [f"pays in {pays or 'none'} of {_cells(len(found))}"]
-    parts += [f"does harm in {harms}"] if harms else []
-    parts += [f"may do either in {either} (intervals hold 1)"] if either else []
+    parts += [f"costs in {costs}"] if costs else []
+    parts += [f"is undecided in {undecided} (intervals include 1)"] if undecided else []
     return f"Speculation {', '.join(parts[:-1])} and {parts[-1]}"
 
 
@@ -88,8 +88,8 @@ def _intervals(sweep: Sweep) -> Iterator[str]:
     """What an interval is one of."""
     numbers = sorted({len(arm.values) for _, result in sweep.results for arm in result.arms.values()})
     if numbers:
-        of = f"{numbers[0]:,}" + (f" to {numbers[-1]:,}" if len(numbers) > 1 else "")
-        yield f"± and [ , ] are 95 % intervals over {of} replications of each cell, paired by seed."
+        of = (f"{numbers[0]:,} to " if len(numbers) > 1 else "") + plural(numbers[-1], "replication")
+        yield f"± and [ , ] are 95 % intervals over {of} of each cell, paired by seed."
 
 
 def _keeping_up(sweep: Sweep) -> Iterator[str]:
@@ -101,7 +101,7 @@ def _keeping_up(sweep: Sweep) -> Iterator[str]:
     if any(behind.values()):
         yield (
             f"The server does not keep up in {_cells(behind['with'])} with speculation and in {behind['without']:,} "
-            "without; there latencies grow as long as requests arrive."
+            "without; latencies there grow as long as requests arrive."
         )
 
 
@@ -134,20 +134,17 @@ def _read_with(sweep: Sweep) -> Iterator[str]:
     results = [result for _, result in sweep.results]
     short = sum(any(arm.steady_share is None for arm in result.arms.values()) for result in results)
     if short:
-        yield f"In {_cells(short)} runs are too short to have a steady part, or overloaded: ramp and tail are included."
+        yield f"{_cells(short)} without a steady window (runs too short, or overloaded): figures include ramp and tail."
     beyond = sum(result.beyond for result in results)
     if beyond:
-        yield (
-            f"In {_cells(beyond)} steps go beyond what figures were measured over; specsim simulate says of one in "
-            "what."
-        )
+        yield (f"{_cells(beyond)} extrapolated beyond measured ranges; specsim simulate of one says which.")
 
 
 def kept_sentence(sweep: Sweep, folder: object) -> str:
     """What was simulated now and what was kept; said, and not written, since tables do not depend on it."""
     fresh = len(sweep.cells) - sweep.reused - sweep.missing - sum(cell.invalid for cell in sweep.cells)
-    again = f", {sweep.unreadable:,} of them since what was kept cannot be read" if sweep.unreadable else ""
-    return f"{_cells(sweep.reused)} kept from before, {fresh:,} simulated{again}; kept in {folder}/"
+    again = f", {sweep.unreadable:,} of them because the cache was unreadable" if sweep.unreadable else ""
+    return f"{_cells(sweep.reused)} reused, {fresh:,} simulated{again}; cache: {folder}/"
 
 
 def sweep_table(sweep: Sweep) -> Table[Cell]:

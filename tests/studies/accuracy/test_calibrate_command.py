@@ -40,7 +40,7 @@ def test_a_profile_is_fitted_and_written_and_can_be_named_in_a_scenario(command,
     assert (code, err) == (0, "")
     code, _, err = command("cost", DEMO, *engine, "--batch", "64", "--context", "60")
     assert code == 0
-    assert err.startswith(f"Beyond what the engine profile '{profile.name}' was fitted to: steps of up to 256 tokens")
+    assert err.startswith(f"Extrapolated beyond the engine profile '{profile.name}': steps of up to 256 tokens")
 
 
 def test_without_speculation_it_says_what_is_not_fitted(command, table):

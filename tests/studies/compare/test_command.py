@@ -42,7 +42,7 @@ def test_within_limits_it_says_who_is_cheapest_as_plan_does(asked, command, tmp_
     assert out.startswith("Cheapest for 600 requests/s within TTFT p99 of 100 ms: llama3.1-8b-h100-eagle3 without spec")
     assert "; runner-up h200 without speculation takes " in out.splitlines()[0]
     assert out.splitlines()[1].startswith("Frontier of tokens/s/user and tokens/s/GPU: h200 with 3 draft tokens at ")
-    assert "All send the same requests with the same luck, so differences are paired" in out
+    assert "All use the same requests and random numbers, so differences are paired" in out
     assert "Beware" not in out
     scenarios = {f"scenario-{name}.yaml" for name in (DEMO, "h200")}
     assert {path.name for path in folder.iterdir()} == FILES | scenarios | {"plans.csv"}
@@ -68,7 +68,7 @@ def test_within_limits_it_says_who_is_cheapest_as_plan_does(asked, command, tmp_
 def test_what_is_written_is_compared_again_with_the_same_bytes_whatever_the_jobs(asked, command, tmp_path):
     (code, out, err), folder = asked(*BOTH, "--set", "slo={}")
     assert code == 0, err
-    assert "No latency limits are stated, so nothing is said of cost" in out
+    assert "No latency limits, so no costs" in out
     assert {path.name for path in folder.iterdir()} == FILES | {f"scenario-{name}.yaml" for name in (DEMO, "h200")}
     scenarios = [folder / f"scenario-{name}.yaml" for name in (DEMO, "h200")]
     assert command("compare", *scenarios, "--jobs", "2", "--out", tmp_path / "again").code == 0
@@ -90,8 +90,8 @@ def test_without_prices_devices_are_not_ranked_by_cost(asked):
     (code, out, err), _ = asked(*BOTH, *LIMITS)
     assert code == 0, err
     assert out.startswith("Most output tokens/s per GPU within TTFT p99 of 100 ms: ")
-    assert "Devices differ, and without prices of a GPU for an hour (--price h100-sxm=2.5, by device)" in out
-    assert "No rate to be served is stated, so GPUs and dollars an hour are left open" in out
+    assert "Devices differ and cannot be ranked by cost without prices of a GPU-hour (--price h100-sxm=2.5" in out
+    assert "No rate to serve is given, so GPUs and dollars an hour are not computed" in out
 
 
 def test_who_cannot_run_or_meet_the_limits_is_named_with_the_reason(asked):
@@ -100,10 +100,10 @@ def test_who_cannot_run_or_meet_the_limits_is_named_with_the_reason(asked):
     large = f"large: deployment.target=llama-3.1-70b speculation.drafter={model}"
     (code, out, err), folder = asked(DEMO, "--variant", slow, "--variant", large, "--slo", "tpot:12 ttft:1000")
     assert code == 0, err
-    assert "; no other scenario that was measured meets them." in out.splitlines()[0]
+    assert "; no other measured scenario meets them." in out.splitlines()[0]
     assert "slow cannot meet tpot p99 of 12 ms: even an empty system takes " in out
     assert "large can never run: " in out
-    assert "Beware, the scenarios are not alike in target model (llama-3.1-8b: " in out
+    assert "Caution: the scenarios also differ in target model (llama-3.1-8b: " in out
     assert set(pd.read_csv(folder / "compare.csv")["scenario"]) == {DEMO, "slow"}
 
 
@@ -112,7 +112,7 @@ def test_a_fleet_counts_all_its_devices(asked):
     (code, out, err), folder = asked(DEMO, "--variant", fleet, *LIMITS, "--rate", "600 requests/s")
     assert code == 0, err
     assert out.startswith("Fewest GPUs for 600 requests/s within TTFT p99 of 100 ms: ")
-    assert "fleet: Batches are of the whole fleet, tokens/s/GPU over all its devices." in out
+    assert "fleet: Batches count the whole fleet, tokens/s/GPU all its devices." in out
     assert pd.read_csv(folder / "compare.csv").groupby("scenario")["gpus"].first().to_dict() == {DEMO: 1, "fleet": 2}
     plans = pd.read_csv(folder / "plans.csv").set_index(["scenario", "policy"])
     assert plans.loc[("fleet", "none"), "gpus"] == 2 * plans.loc[("fleet", "none"), "replicas_peak"]
@@ -121,18 +121,18 @@ def test_a_fleet_counts_all_its_devices(asked):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((DEMO,), ["is one; name another to compare it with, or add a variant of it"]),
+        ((DEMO,), ["is the only one; name another to compare it with, or add a variant of it"]),
         ((DEMO, DEMO), [f"name is '{DEMO}': is the name of 2 of those compared"]),
         ((DEMO, "nowhere"), ["no scenario of that name"]),
         ((*BOTH, "--variant", "x"), ["--variant is 'x': begins with a name"]),
         ((*BOTH, "--variant", "x: device=h100"), ["--variant x: device is 'h100': unknown key"]),
         ((*BOTH, "--slo", "tft:1", "--price", "cheap"), ["unknown latency", "--price is 'cheap'"]),
         ((*BOTH, "--price", "h100-sxm5=2"), ["no scenario compared has that device; they have h100-sxm, h200"]),
-        ((*BOTH, "--price", "h100-sxm=2"), ["others have a price, and h200 (h200) has none; add --price h200=2.5"]),
+        ((*BOTH, "--price", "h100-sxm=2"), ["others have a price but h200 (h200) has none; add --price h200=2.5"]),
         ((*BOTH, "--rate", "400"), ["--rate", "a quantity needs a unit"]),
         ((*BOTH, "--num-draft-tokens", "0"), ["--num-draft-tokens is '0'", "whole number above 0"]),
-        ((*BOTH, "--set", "slo={}", "--rate", "4 requests/s"), ["--rate: says something only within latency limits"]),
-        ((*BOTH, "--set", "slo={}", "--price", "3"), ["--price: says something only within latency limits"]),
+        ((*BOTH, "--set", "slo={}", "--rate", "4 requests/s"), ["--rate: needs latency limits"]),
+        ((*BOTH, "--set", "slo={}", "--price", "3"), ["--price: needs latency limits"]),
         (
             (DEMO, "--variant", "b: plan.slo={ttft: {p99: 1 s}}"),
             ["comparing needs one set of limits", "ttft.p99:500, tpot.p99:25 in llama3.1-8b", "ttft.p99:1000 in b"],
@@ -170,7 +170,7 @@ def test_inputs_are_not_replaced(command, tmp_path):
     before = read(tmp_path)
     code, _, err = command("compare", *files, *SMALL, "--out", tmp_path, "--force")
     assert code == 2
-    assert "holds scenario-a.yaml, scenario-b.yaml, which is read and may be replaced" in err
+    assert "holds scenario-a.yaml, scenario-b.yaml, an input that would be overwritten" in err
     assert read(tmp_path) == before
 
 
@@ -186,8 +186,8 @@ def test_an_interruption_leaves_the_scenarios_that_are_finished(command, tmp_pat
     monkeypatch.setattr(planner, "run_point", interrupted)
     arguments = (*BOTH, "--set", "slo={}", *SMALL)
     code, out, err = command("compare", *arguments, "--out", tmp_path / "new")
-    assert (code, err.splitlines()[-1]) == (130, "interrupted; 1 of 2 scenarios are missing")
-    assert "Interrupted, without h200: of these nothing is known." in out
+    assert (code, err.splitlines()[-1]) == (130, "interrupted; 1 of 2 scenarios missing")
+    assert "Interrupted; not measured: h200." in out
     assert {path.name for path in (tmp_path / "new").iterdir()} == FILES | {f"scenario-{DEMO}.yaml"}
     calls.extend([None] * 6)
     code, _, err = command("compare", *arguments, "--out", tmp_path / "none")

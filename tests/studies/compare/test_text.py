@@ -44,10 +44,10 @@ def test_how_much_more(ratio, words, cell):
 def test_members_of_the_frontier_are_named_with_whom_they_are_not_told_apart_from(comparison):
     sentences = comparison_sentences(comparison, cells_of(comparison), None)
     number = len(frontier(cells_of(comparison)))
-    [ties] = [sentence for sentence in sentences if "not told apart" in sentence]
-    assert ties.startswith(f"Of {number} on the frontier, {number} are not told apart from others: {DEMO} with")
+    [ties] = [sentence for sentence in sentences if "on the frontier do not differ" in sentence]
+    assert ties.startswith(f"{number} of {number} on the frontier do not differ significantly from others: {DEMO} with")
     assert "from again with 3 draft tokens at 1" in ties
-    assert "is not told apart" not in frontier_sentence(cells_of(comparison))
+    assert "differ significantly" not in frontier_sentence(cells_of(comparison))
 
 
 def test_outputs_of_one_token_have_no_frontier(comparison):
@@ -67,5 +67,5 @@ def test_requests_that_differ_are_not_paired_and_named(comparison):
     scenario = second.inputs.scenario.model_copy(update={"seed": 5})
     other = replace(second, inputs=replace(second.inputs, scenario=scenario))
     sentences = comparison_sentences(replace(comparison, subjects=(first, other)), cells_of(comparison), None)
-    assert f"Beware, the scenarios are not alike in seed (1: {DEMO}; 5: again)." in sentences
+    assert f"Caution: the scenarios also differ in seed (1: {DEMO}; 5: again)." in sentences
     assert any(sentence.startswith(f"Requests of again are not those of {DEMO}") for sentence in sentences)

@@ -119,7 +119,7 @@ def test_states_kept_for_rejected_drafts_are_named(command):
 )
 def test_drafts_longer_than_the_acceptance_stated(command, lengths, said):
     out = command("cost", DEMO, "--num-draft-tokens", lengths).out
-    assert (f"Acceptance is stated for 5 positions; {said}" in out) == bool(said)
+    assert (f"Acceptance is given for 5 positions; {said}" in out) == bool(said)
 
 
 def test_a_schedule_is_priced_at_each_of_its_lengths(command):

@@ -69,4 +69,4 @@ def test_a_curve_says_what_drafted():
     result = simulate_curve(scenario, jobs=1)
     assert set(result.free_batch) == {2, 3}
     assert "llama-3.1-8b with n-gram lookup on" in subtitle(scenario)
-    assert "host times stated in the scenario" in provenance_json(scenario)
+    assert "host times given in the scenario" in provenance_json(scenario)

@@ -90,7 +90,7 @@ def test_a_curve_compares_levels_and_says_so():
     sentences = curve_sentences(scenario.scenario, result)
     assert sentences[0].startswith("With 3 levels (12 nodes) of the tree speculation ")
     assert sentences[1].startswith("Best number of levels of the tree by batch: ")
-    assert any("what its siblings add follows from made-up distributions" in sentence for sentence in sentences)
+    assert any("what its siblings add follows from synthetic distributions" in sentence for sentence in sentences)
     headers = [column.header for column in curve_table(scenario.scenario, result).shown().columns]
     assert headers == ["batch", "without", "1 level (3 nodes)", "2 levels (6 nodes)", "3 levels (12 nodes)"]
     assert "curve" in curve_answer(scenario, result).figures

@@ -25,7 +25,7 @@ def test_the_policys_own_draft_length_is_simulated_whatever_the_grid():
 @pytest.mark.parametrize(("values", "said"), [("[0.7, 0.5]", True), ("[0.7, 0.5, 0.3]", False)])
 def test_positions_beyond_the_stated_ones_are_named(values, said):
     notes = curve(f"speculation.acceptance.values={values}").notes
-    expected = "Acceptance is stated for 2 positions; position 3 holds the last conditional value."
+    expected = "Acceptance is given for 2 positions; position 3 repeats the last conditional value."
     assert (expected in notes) == said
 
 
@@ -33,9 +33,7 @@ def test_positions_beyond_the_stated_ones_are_named(values, said):
 def test_requests_longer_than_the_drafter_takes_are_named(prompt, said):
     """The head takes 2,048 positions, and outputs are 12 tokens long."""
     notes = curve(f"workload.lengths.prompt_tokens={prompt}").notes
-    assert (
-        any(note.startswith("The drafter takes 2048 positions, and requests are up to 2049") for note in notes) == said
-    )
+    assert any(note.startswith("The drafter takes 2048 positions, but requests reach 2049") for note in notes) == said
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_a_scenario_takes_what_was_written(command, tmp_path):
 @pytest.mark.parametrize(
     ("scenario", "said"),
     [
-        ("llama3.1-8b-4xh100-fleet", "an engine's settings are those of one replica; leave it out ('fleet: null'"),
+        ("llama3.1-8b-4xh100-fleet", "engine settings are those of one replica; leave it out ('fleet: null'"),
         ("llama3.1-8b-h100-eagle3-tree", "engines' tables hold draft lengths of chains; take the tree out"),
     ],
 )
@@ -101,4 +101,4 @@ def test_an_interruption_leaves_nothing(command, tmp_path, monkeypatch):
 def test_a_checkpoint_without_a_name(command, tmp_path):
     code, _, err = command("decide", DEMO, "--checkpoint", " ", "--out", tmp_path / "a")
     assert code == 2
-    assert "--checkpoint is ' ': is no name; name what you serve, or leave it out" in err
+    assert "--checkpoint is ' ': is empty; name the checkpoint that you serve, or leave it out" in err

@@ -32,7 +32,7 @@ def that_says(words, found):
 def test_a_drafter_as_large_as_its_target():
     """On the ideal device a pass of either takes as long as reading the weights: no draft length can pay."""
     (note,) = that_says("drafter is large", notes("deployment.ideal=true", ITSELF))
-    assert "drafting 3 takes 3.00 of a step without speculation (1.00 a pass)" in note
+    assert "drafting 3 takes 3.00 of a step without speculation (1.00 per pass)" in note
     assert "at most 4 / 4.00 = 1.00" in note
 
 

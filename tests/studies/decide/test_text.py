@@ -42,29 +42,29 @@ def test_the_answer(inputs):
     """
     first, second, *others = decision_sentences(inputs, decided(FALLING))
     assert first == (
-        "Set 3 draft tokens up to batch 6, 1 up to 29, none beyond: +35.7 % [+35.7, +35.7] output tokens/s against no "
-        "speculation on average over batches 1 to 64."
+        "Set 3 draft tokens up to batch 6, 1 up to 29, none beyond: +35.7 % [+35.7, +35.7] output tokens/s vs no "
+        "speculation, averaged over batches 1 to 64."
     )
     assert second == (
-        "The best single setting, 3 draft tokens, loses 10.4 % [10.4, 10.4] against the schedule on average and 25.0 % "
-        "[25.0, 25.0] at batch 64, the worst."
+        "The best single setting, 3 draft tokens, loses 10.4 % [10.4, 10.4] vs the schedule on average, and at most "
+        "25.0 % [25.0, 25.0] (batch 64)."
     )
     assert "Warning: Mind the gap." in others
-    assert not any("goes on" in sentence for sentence in others)
+    assert not any("The last range" in sentence for sentence in others)
 
 
 def test_one_length_is_enough(inputs):
     sentences = decision_sentences(inputs, decided(ALWAYS))
     assert sentences[0].startswith("Set 3 draft tokens at every batch: ")
     assert "One length is enough: no table of lengths by batch gains more than the noise." in sentences
-    beyond = "Batches beyond 8 were not simulated, and the engine allows 1024; the last range goes on."
+    beyond = "The last range also covers batches 9 to 1024, which the engine allows and the simulation did not reach."
     assert beyond in sentences
 
 
 def test_off(inputs):
     off = decided(NEVER)
     assert decision_sentences(inputs, off)[0] == (
-        "Leave speculation off: at no batch simulated, 1 to 8, does a draft length clearly pay."
+        "Leave speculation off: no draft length clearly pays at any batch simulated, 1 to 8."
     )
     assert engine_settings(inputs, off) == {}
     assert settings_text(inputs, off, {}, named=False) == ""
@@ -79,9 +79,9 @@ def test_what_is_pasted(inputs):
     assert settings["TensorRT-LLM"].text.endswith("draft_len_schedule:\n    6: 3\n    29: 1")
     assert "--speculative-num-draft-tokens 4" in settings["SGLang"].text
     assert all(setting.text in text for setting in settings.values())
-    assert "# vLLM: +35.7 % [+35.7, +35.7] against no speculation, +11.6 % [+11.6, +11.6] against 3 always" in text
-    assert "+21.6 % [+21.6, +21.6] against no speculation, 10.4 % [10.4, 10.4] lost against a schedule" in text
-    assert "eagle3-llama-3.1-8b stands for the drafter's checkpoint" in text
+    assert "# vLLM: +35.7 % [+35.7, +35.7] vs no speculation, +11.6 % [+11.6, +11.6] vs always 3" in text
+    assert "+21.6 % [+21.6, +21.6] vs no speculation, 10.4 % [10.4, 10.4] lost vs a schedule" in text
+    assert "eagle3-llama-3.1-8b is a placeholder" in text
 
 
 def test_the_checkpoint_that_was_named(inputs):
@@ -94,7 +94,7 @@ def test_the_checkpoint_that_was_named(inputs):
 def test_sglang_without_speculation(inputs):
     """One length for all loses more than none: 1.5 · 0.4 · 0.4 and 2 · 0.3 · 0.3 over three batches."""
     table = {1: {0: 100, 1: 150, 3: 200}, 64: {0: 800, 1: 320, 3: 240}, 128: {0: 800, 1: 320, 3: 240}}
-    assert "no speculation is the best" in engine_settings(inputs, decided(table))["SGLang"].instead
+    assert "best single setting is no speculation" in engine_settings(inputs, decided(table))["SGLang"].instead
 
 
 def test_tables(inputs):

@@ -75,7 +75,7 @@ def text_of(inputs, result):
             {256: (2, 2, 2)},
             "At 256 tokens of context speculation with 3 draft tokens pays at every batch simulated, 1 to 512$",
         ),
-        ({256: (1, 1, 1)}, "At 256 tokens of context .* neither clearly pays nor clearly costs at batch 1 to 512"),
+        ({256: (1, 1, 1)}, "At 256 tokens of context .* is undecided at batch 1 to 512"),
     ],
 )  # fmt: skip
 def test_the_headline(inputs, speedups, said):

@@ -54,9 +54,9 @@ def test_it_answers_and_leaves_its_files(folder):
     assert {path.name for path in folder.iterdir()} == FILES
     answer = (folder / "answer.txt").read_text()
     assert answer.startswith("Cheapest within TTFT p99 of 100 ms and E2E p90 of 300 ms: TP 1, ")
-    assert "Of 8 combinations 4 can never run; 4 were measured by short runs, every one of the others." in answer
+    assert "4 of 8 combinations can run; short runs measured all 4." in answer
     assert "Left out 4 combinations: TP 3: deployment.tensor_parallel is 3: " in answer
-    assert "Figures of the 3 finalists, the scenario as it stands among them, come from the seeds of specsim" in answer
+    assert "Figures of the 3 finalists, including the scenario as it stands, come from the seeds of specsim" in answer
     found, table = json.loads((folder / "optimize.json").read_text()), pd.read_csv(folder / "optimize.csv")
     assert table["fidelity"].value_counts().to_dict() == {"final": 3, "short": 4, "none": 4}
     assert (table.loc[table["fidelity"] == "none", "state"] == "left out").all()
@@ -104,8 +104,8 @@ def test_without_a_price_costs_are_gpu_seconds(command, tmp_path):
     code, out, _ = command("optimize", DEMO, *QUICK, *space, "--jobs", "1", "--out", tmp_path / "new")
     assert code == 0
     assert "GPU-seconds per million output tokens" in out.splitlines()[0]
-    assert "No price is stated, so costs are GPU-seconds; give that of a GPU for an hour with --price." in out
-    assert "none of these combinations, costs less" in out.splitlines()[0]
+    assert "No price is given, so costs are GPU-seconds; give the price of a GPU-hour with --price." in out
+    assert "is not among the combinations and costs less" in out.splitlines()[0]
     assert "--speculative-config" not in out
 
 
@@ -170,7 +170,7 @@ def test_an_interrupted_search_leaves_its_trials(command, tmp_path, monkeypatch)
     arguments = (*SMALL, "--set", "optimize.finalists=2", "--jobs", "1", "--out", tmp_path / "new")
     code, out, err = command("optimize", DEMO, *arguments)
     assert (code, err.splitlines()[-1]) == (130, "interrupted; 2 trials and 0 finalists were finished")
-    assert out.startswith("Interrupted before the finalists were measured: by short runs the cheapest of 2 so far is")
+    assert out.startswith("Interrupted before the finalists were measured: the cheapest of 2 short runs so far is")
     table = pd.read_csv(tmp_path / "new" / "optimize.csv")
     assert (table["fidelity"] == "short").sum() == 2
     assert not (tmp_path / "new" / "scenario.yaml").exists()
@@ -181,7 +181,7 @@ def test_interrupted_finals_leave_those_that_are_finished(command, tmp_path, mon
     arguments = (*SMALL, "--set", "optimize.finalists=2", "--jobs", "1", "--out", tmp_path / "new")
     code, out, err = command("optimize", DEMO, *arguments)
     assert (code, err.splitlines()[-1]) == (130, "interrupted; 4 trials and 1 finalist were finished")
-    assert "Interrupted: what was not measured may be cheaper." in out
+    assert "Interrupted: combinations not measured may be cheaper." in out
     assert (tmp_path / "new" / "scenario.yaml").exists()
 
 
@@ -198,5 +198,5 @@ def test_the_scenario_and_profile_that_it_left_are_not_written_over(folder, comm
     code, _, err = command("optimize", folder / "scenario.yaml", "--out", folder, "--force")
     assert code == 2
     assert "engine.yaml" in err
-    assert "which is read and may be replaced" in err
+    assert "an input that would be overwritten" in err
     assert read(folder) == before

@@ -11,9 +11,9 @@ from specsim.studies.plan.text import bound_sentences
 @pytest.mark.parametrize(
     ("rates", "words"),
     [
-        ([70.0, 72.0, 74.0], "a fresh run of 1,000 requests meets the limits there with a probability of 95 %"),
+        ([70.0, 72.0, 74.0], "95 % of fresh runs of 1,000 requests meet the limits at these rates"),
         # nothing is known of a spread that is smaller than the grid, so no probability is claimed
-        ([71.0, 71.0, 71.0], "all 3 seeds meet the limits at the same rate of the grid and none at the next"),
+        ([71.0, 71.0, 71.0], "all 3 seeds meet the limits at one rate of the grid and none at the next"),
     ],
 )
 def test_a_probability_is_claimed_where_seeds_differ(rates, words):

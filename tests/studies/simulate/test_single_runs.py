@@ -18,8 +18,8 @@ def test_runs_are_checked_and_shown(command, tmp_path):
     code, out, err = command("simulate", DEMO, *SMALL, "--check", "--trace", trace, "--out", tmp_path / "new")
     assert (code, err) == (0, "")
     assert out.splitlines()[-3:] == [
-        "checked: all 4 runs keep what must hold of every run",
-        f"trace of replication 0 with 3 draft tokens, whole: {trace}; open it in ui.perfetto.dev",
+        "checked: all 4 runs keep every invariant",
+        f"trace of replication 0 with 3 draft tokens, complete: {trace}; open it in ui.perfetto.dev",
         f"written to {tmp_path / 'new'}/",
     ]
     steps = [event for event in json.loads(trace.read_text())["traceEvents"] if event["pid"] == 1]
@@ -40,8 +40,7 @@ def test_a_broken_run_is_a_mistake_of_the_simulator(command, tmp_path, monkeypat
     code, out, err = command("simulate", DEMO, *SMALL, "--check", "--trace", trace, "--out", tmp_path / "new")
     assert (code, out) == (1, "")
     assert err.splitlines() == [
-        "specsim: a mistake of the simulator; nothing was written. "
-        "Replication 0 without speculation breaks what must hold of every run:",
+        "specsim: a simulator bug; nothing was written. Replication 0 without speculation violates invariants:",
         "  step 3: computes no token",
     ]
     assert not list(tmp_path.iterdir())

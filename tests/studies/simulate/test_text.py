@@ -11,6 +11,7 @@ import pytest
 from specsim.analysis.run_metrics import CLASS_METRICS, METRICS
 from specsim.inputs.read.scenario import load_scenario
 from specsim.reporting.publish import answer_files
+from specsim.reporting.traffic import load_words
 from specsim.studies.simulate.answer import load_answer
 from specsim.studies.simulate.run import simulate_load
 from specsim.studies.simulate.text import (
@@ -25,6 +26,7 @@ from specsim.studies.simulate.text import (
 )
 from specsim.verification.core import reason_for_numpy
 
+DEMO = "llama3.1-8b-h100-eagle3"
 SHORT = (
     "workload.lengths={kind: fixed, prompt_tokens: 20, output_tokens: 8}",
     "workload.num_requests=12",
@@ -34,7 +36,7 @@ SHORT = (
 
 
 def loaded(*overrides):
-    inputs = load_scenario("llama3.1-8b-h100-eagle3", [*SHORT, *overrides])
+    inputs = load_scenario(DEMO, [*SHORT, *overrides])
     return inputs, simulate_load(inputs)
 
 
@@ -57,19 +59,14 @@ def test_poisson():
     assert answer.startswith("At 1.5 requests/s offered, 3 draft tokens change latencies (p50 / p99): TTFT from ")
     assert "; TPOT from " in answer
     assert "; E2E from " in answer
-    assert "; the server keeps up, output throughput is 1.0" in answer
-
-
-def test_one_request_is_one():
-    inputs, result = loaded("workload.load.concurrency=1")
-    assert load_headline(inputs.scenario, result).startswith("At 1 concurrent request, ")
+    assert "; the server keeps up; output throughput is 1.0" in answer
 
 
 def test_of_an_open_loop_without_speculation_latencies_are_said_too():
     load = "workload.load={kind: constant, rate: 4 requests/s}"
     inputs, result = loaded(load, "speculation.policy.num_draft_tokens=0")
     answer = load_headline(inputs.scenario, result)
-    assert answer.startswith("At 4 requests/s offered in equal gaps: TTFT ")
+    assert answer.startswith("At 4 requests/s offered at equal intervals: TTFT ")
     assert answer.endswith(" (p50 / p99) without speculation; the server keeps up.")
 
 
@@ -78,50 +75,50 @@ def test_what_the_figures_are_of_is_said():
     # 12 requests of 4 clients: without drafts three waves, of which the one in the middle counts
     assert result.steady_share[0] == 1 / 3
     said = " ".join(load_sentences(inputs.scenario, result))
-    assert "Ramp and tail are left out: the figures are of the 29 to 33 % of requests" in said
+    assert "Figures cover the 29 to 33 % of requests sent in the steady window" in said
     inputs, result = loaded("workload.num_requests=4")
-    assert "is too short to have a steady part, or overloaded" in " ".join(load_sentences(inputs.scenario, result))
+    assert "No steady window (a run is too short, or overloaded)" in " ".join(load_sentences(inputs.scenario, result))
     assert result.values is result.whole
 
 
 @pytest.mark.parametrize(
     ("load", "words"),
     [
+        ("{kind: closed_loop, concurrency: 1}", "1 concurrent request"),
         ("{kind: poisson, rate: 200 requests/min}", "3.33 requests/s offered"),
-        ("{kind: gamma, rate: 4 requests/s, cv: 2}", "4 requests/s offered in gaps with a cv of 2"),
-        ("{kind: constant, rate: 4 requests/s}", "4 requests/s offered in equal gaps"),
+        ("{kind: gamma, rate: 4 requests/s, cv: 2}", "4 requests/s offered (gamma gaps, cv 2)"),
+        ("{kind: constant, rate: 4 requests/s}", "4 requests/s offered at equal intervals"),
         (
             "{kind: rate_profile, periods: [{duration: 1 s, rate: 9 requests/s}, {duration: 2 s, rate: 0 requests/s}]}",
-            "3 requests/s offered on average, 0 to 9 in turn every 3 s",
+            "3 requests/s offered on average (0 to 9 over a cycle of 3 s)",
         ),
         (
             "{kind: closed_loop, concurrency: 4, think_time: 500 ms}",
-            "4 clients that think 0.5 s on average (cv 1) between requests",
+            "4 clients with a think time of 0.5 s on average (cv 1)",
         ),
         (
             "{kind: closed_loop, concurrency: 4, think_time: 2 s, think_cv: 0}",
-            "4 clients that think 2 s between requests",
+            "4 clients with a think time of 2 s",
         ),
     ],
 )
 def test_the_load_in_words(load, words):
-    inputs, result = loaded(f"workload.load={load}")
-    assert load_headline(inputs.scenario, result).startswith(f"At {words}, 3 draft tokens change ")
+    assert load_words(load_scenario(DEMO, [f"workload.load={load}"]).scenario.workload.load) == words
 
 
 BURSTGPT = "Timestamp,Model,Request tokens,Response tokens\n0,a,20,5\n1,a,20,0\n2,a,30,6\n2,a,9,0\n3,a,9,2\n"
 
 
-@pytest.mark.parametrize(("speed", "words"), [(1, "as recorded"), (2.5, "at 2.5 times the speed recorded")])
+@pytest.mark.parametrize(("speed", "words"), [(1, "as recorded"), (2.5, "at 2.5× the recorded speed")])
 def test_a_replay_says_what_its_intervals_hold_and_what_was_left_out(tmp_path, speed, words):
     (tmp_path / "trace.csv").write_text(BURSTGPT)
     lengths = f"workload.lengths={{kind: trace, file: '{tmp_path}/trace.csv'}}"
     load = f"workload.load={{kind: replay, speed: {speed}}}"
     inputs, result = loaded(lengths, load, "workload.num_requests=3")
     answer, *read_with = load_sentences(inputs.scenario, result)
-    assert answer.startswith(f"At the requests of a trace, {words}, 3 draft tokens change ")
-    assert any("intervals hold the luck of drafts alone" in sentence for sentence in read_with)
-    assert any(sentence.startswith("2 requests of the trace that failed") for sentence in read_with)
+    assert answer.startswith(f"At the load of a trace, replayed {words}, 3 draft tokens change ")
+    assert any("intervals cover only the sampling error of drafts" in sentence for sentence in read_with)
+    assert any(sentence.startswith("2 failed requests of the trace left out") for sentence in read_with)
 
 
 def test_a_replay_sends_the_whole_trace_where_that_is_shorter(tmp_path):
@@ -142,7 +139,7 @@ def test_a_mean_that_bounds_move_is_said():
     spread = "{mean: 20, sd: 20, max: 25}"
     inputs, result = loaded(f"workload.lengths={{kind: normal, prompt: {spread}, output: {{mean: 5, sd: 1, max: 9}}}}")
     (said,) = [text for text in load_sentences(inputs.scenario, result) if "moves their mean" in text]
-    assert said == "Keeping the normal prompt lengths from 1 to 25 tokens moves their mean from 20 to 16.1."
+    assert said == "Clipping normal prompt lengths to 1 to 25 tokens moves their mean from 20 to 16.1."
 
 
 def test_what_was_read_for_a_class_is_in_the_provenance_and_the_scenario_runs_again(tmp_path):
@@ -193,7 +190,7 @@ def test_without_speculation(tmp_path):
 
 def test_drafts_longer_than_the_acceptance_stated(tmp_path):
     inputs, result = loaded("speculation.policy.num_draft_tokens=6")
-    said = "Acceptance is stated for 5 positions; position 6 holds the last conditional value."
+    said = "Acceptance is given for 5 positions; position 6 repeats the last conditional value."
     assert said in written(inputs, result, tmp_path)["answer.txt"].read_text()
 
 
@@ -296,7 +293,8 @@ def test_a_fleet_says_what_it_is_and_how_evenly_it_was_used():
     inputs, result = loaded(turns)
     _, fleet, shares, *_ = load_sentences(inputs.scenario, result)
     per_device = result.interval(0, METRICS[0]).estimate / 4
-    assert fleet.startswith(f"3 replicas taken in turns, on 4 devices: per device {per_device:,.0f} without drafts, ")
+    assert fleet.startswith(f"Output tokens/s per device: {per_device:,.0f} without drafts, ")
+    assert fleet.endswith("; 3 replicas routed round robin, on 4 devices.")
     assert shares == "Each replica served 33.3 % of the requests (replication 0)."
 
 
@@ -318,11 +316,11 @@ def test_a_fleet_that_computes_prompts_apart_says_what_travelling_takes():
     apart = "{prefill: 1, decode: 2, kv_transfer: {bandwidth: 1 GB/s, latency: 5 ms}}"
     inputs, result = loaded(f"fleet={{disaggregation: {apart}, router: {{kind: random}}}}")
     text = " ".join(load_sentences(inputs.scenario, result))
-    assert "1 replica for prompts and 2 for decoding taken in turns, on 3 devices: " in text
-    assert "Computing prompts, the one replica served all requests" in text
+    assert "1 replica for prefill and 2 for decode routed round robin, on 3 devices." in text
+    assert "Prefill: the one replica served all requests" in text
     requests = result.records[3].requests
     waits = 1e3 * np.median(requests.transferred - requests.first_token)
-    assert f"a prompt's cache was there {waits:.3g} ms after its first token" in text
+    assert f"KV caches arrived {waits:.3g} ms after the first token" in text
 
 
 def test_the_files_of_a_fleet_say_which_replica(tmp_path):
@@ -415,12 +413,12 @@ def test_how_much_of_a_trace_is_sent_is_said():
     replay = (f"workload.lengths={{kind: trace, file: '{trace}'}}", "workload.load={kind: replay}")
     inputs, result = loaded(*replay, "workload.num_requests=3")
     assert result.in_trace is not None
-    assert f"Of the trace's {result.in_trace} requests the first 3" in " ".join(load_sentences(inputs.scenario, result))
+    assert f"of the trace's {result.in_trace} requests are sent" in " ".join(load_sentences(inputs.scenario, result))
 
 
 def test_requests_in_step_and_a_drafters_positions_are_said():
     equal, differing = loaded(), loaded("workload.lengths={kind: uniform, prompt: [9, 30], output: [4, 9]}")
-    assert any("stay in step" in told for told in load_sentences(equal[0].scenario, equal[1]))
-    assert not any("stay in step" in told for told in load_sentences(differing[0].scenario, differing[1]))
+    assert any("stay in lockstep" in told for told in load_sentences(equal[0].scenario, equal[1]))
+    assert not any("stay in lockstep" in told for told in load_sentences(differing[0].scenario, differing[1]))
     long = loaded("workload.lengths={kind: fixed, prompt_tokens: 3000, output_tokens: 4}")
     assert any("2048 positions" in told for told in load_sentences(long[0].scenario, long[1]))

@@ -55,7 +55,7 @@ def test_tables_are_tidy(command, grid, tmp_path):
     code, out, err = command("sweep", grid, "--jobs", "1", "--out", tmp_path / "new")
     assert (code, err) == (0, "")
     assert out.startswith(
-        "Speculation pays in 2 of 6 cells and may do either in 4 (intervals hold 1): output throughput is from 1."
+        "Speculation pays in 2 of 6 cells and is undecided in 4 (intervals include 1): output throughput is 1."
     )
     assert "± and [ , ] are 95 % intervals over 2 replications of each cell, paired by seed.\n" in out
     assert set(files_in(tmp_path / "new")) == FILES
@@ -82,7 +82,7 @@ def test_a_repeated_sweep_is_free_and_the_same(command, grid, tmp_path, monkeypa
     monkeypatch.setattr(cells, "simulate_load", None)
     code, out, _ = command("sweep", grid, "--jobs", "1", "--out", tmp_path / "new")
     assert code == 0
-    assert "6 cells kept from before, 0 simulated" in out
+    assert "6 cells reused, 0 simulated" in out
     assert files_in(tmp_path / "new") == first
 
 
@@ -100,7 +100,7 @@ def test_killed_in_the_middle_it_goes_on_and_gives_the_same(command, tmp_path):
     (killed / "cells" / ".half-written-1").write_text("anything")
     code, out, _ = command("sweep", grid, "--jobs", "1", "--out", killed)
     assert code == 0
-    assert f"{left} cells kept from before, {6 - left} simulated" in out
+    assert f"{left} cells reused, {6 - left} simulated" in out
     assert command("sweep", grid, "--jobs", "1", "--out", tmp_path / "whole").code == 0
     assert files_in(killed) == files_in(tmp_path / "whole")
 
@@ -115,7 +115,7 @@ def test_two_processes_give_the_same_and_an_interruption_says_what_is_missing(co
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     missing = 15 - len(list(tmp_path.glob("two/cells/*.cell")))
-    assert f"interrupted; {missing} of 15 cells are missing; run it again to go on\n" in err
+    assert f"interrupted; {missing} of 15 cells missing; run again to continue\n" in err
     assert f"{missing} cells of 15 have no result:" in out
     partial = pd.read_csv(tmp_path / "two" / "runs.csv")
     assert (partial["error"] == "not simulated: interrupted").sum() == missing
@@ -157,7 +157,7 @@ def test_a_running_cluster_is_used(grid, tmp_path):
         process = start(grid, "--backend", "dask", "--address", address, "--out", tmp_path / "new")
         out, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
-        assert "0 cells kept from before, 6 simulated" in out
+        assert "0 cells reused, 6 simulated" in out
     finally:
         cluster.communicate("\n", timeout=60)
 
@@ -196,7 +196,7 @@ def test_where_a_rate_is_offered_latencies_are_compared(command, grid, tmp_path)
     grid.write_text(grid.read_text().replace("workload.load.concurrency: [2, 4, 8]", load))
     code, out, err = command("sweep", grid, "--jobs", "1", "--out", tmp_path / "new")
     assert (code, err) == (0, "")
-    assert "median TPOT, without over with, is from 1." in out.splitlines()[0]
+    assert "median TPOT without over with speculation is 1." in out.splitlines()[0]
     summary = pd.read_csv(tmp_path / "new" / "summary.csv")
     runs = pd.read_csv(tmp_path / "new" / "runs.csv").pivot(
         index=["cell", "replication"], columns="arm", values="TPOT p50 [ms]"
@@ -235,10 +235,13 @@ def test_results_of_something_else_are_not_overwritten(command, grid, tmp_path):
     ("arguments", "said"),
     [
         (["--cells", "/etc/passwd"], "--cells is '/etc/passwd': is a file; name a folder"),
-        (["--cells", "/proc/x"], "--cells is '/proc/x': cannot be made, since '/proc' cannot be written; name another"),
+        (
+            ["--cells", "/proc/x"],
+            "--cells is '/proc/x': cannot be written, since '/proc' is not writable; name another",
+        ),
         (["--cells", ""], "--cells is '': is empty; name a folder, or leave it out"),
         (["--backend", "threads"], "--backend is 'threads': unknown; write loky, ray, dask"),
-        (["--address", "tcp://here:1"], "--address is 'tcp://here:1': is of a cluster; add --backend"),
+        (["--address", "tcp://here:1"], "--address is 'tcp://here:1': names a cluster; add --backend"),
         (["--set", "workload.load.concurrency=1"], "--set workload.load.concurrency: workload.load.concurrency varies"),
     ],
 )

@@ -186,7 +186,7 @@ def test_a_trace_that_is_another_where_the_cell_is_simulated_is_noticed(tmp_path
     trace.write_text(rows)
     task = task_of(load_scenario(DEMO, [*FEW, f"workload.lengths={{kind: trace, file: {trace}}}"]))
     trace.write_text(rows * 2)
-    assert outcome_of(run_cell(task)).error.endswith("trace.csv: holds something else where the cell is simulated")
+    assert outcome_of(run_cell(task)).error.endswith("trace.csv: has other contents where the cell is simulated")
     trace.unlink()
     assert "cannot be read where the cell is simulated" in outcome_of(run_cell(task)).error
 
@@ -278,7 +278,7 @@ def test_the_first_cell_is_no_measure_of_the_others(swept, monkeypatch):
 
     monkeypatch.setattr("specsim.studies.sweep.run.run_cell", slow_at_first)
     monkeypatch.setattr("specsim.studies.sweep.run.time.perf_counter", lambda: clock[0])
-    with pytest.raises(InputError, match="take about 60 seconds in 1 process, by 5 cells timed"):
+    with pytest.raises(InputError, match="take about 60 seconds in 1 process, by 5 timed cells"):
         swept({"seed": list(range(600))}, fixed=SHORT | {"workload.load.concurrency": 2})
 
 
