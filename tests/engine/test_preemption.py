@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from specsim.workload.lengths import Lengths
 
-SETTINGS = settings(max_examples=80, deadline=None)
+SETTINGS = settings(max_examples=50, deadline=None)
 
 
 def two_that_do_not_fit(config, make_case, **named):

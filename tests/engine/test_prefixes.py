@@ -11,7 +11,7 @@ from specsim.inputs.models.speculation import DraftModel
 from specsim.workload.lengths import Lengths
 from specsim.workload.prefixes import Prefixes
 
-SETTINGS = settings(max_examples=80, deadline=None)
+SETTINGS = settings(max_examples=50, deadline=None)
 DRAFT_MODEL = DraftModel(kind="draft_model", model="x")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from specsim.analysis.invariants import violations
 from specsim.inputs.models.policy import StaticPolicy
 
-SETTINGS = settings(max_examples=80, deadline=None)
+SETTINGS = settings(max_examples=50, deadline=None)
 
 
 @pytest.fixture(scope="session")

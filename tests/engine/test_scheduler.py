@@ -168,7 +168,7 @@ def states(draw):
     return running, waiting, limits
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(states())
 def test_a_step_is_that_of_the_loop(state):
     assert scheduled(*state) == by_loop(*state)

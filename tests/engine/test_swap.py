@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from specsim.records import PARTS
 from specsim.workload.lengths import Lengths
 
-SETTINGS = settings(max_examples=80, deadline=None)
+SETTINGS = settings(max_examples=50, deadline=None)
 COMMUNICATION = PARTS.index("communication")
 
 

@@ -91,7 +91,7 @@ def assert_same(result, expected):
 
 
 @RULES
-@settings(derandomize=True, deadline=None, max_examples=500)
+@settings(derandomize=True, deadline=None, max_examples=250)
 @given(chain_inputs())
 def test_equals_the_scalar_loop(verify, by_loops, inputs):
     expected = by_loops(**inputs)

@@ -39,7 +39,7 @@ def itself(target, alpha):
     st.integers(1, 8),
     st.integers(1, 700),
 )
-@settings(max_examples=60, deadline=None)  # a scenario is read for each
+@settings(max_examples=20, deadline=None)  # a scenario is read for each
 def test_a_drafter_as_large_as_the_target_never_pays_on_the_ideal_device(target, alpha, num_draft_tokens, batch):
     """K passes of a token each and one of K + 1 take at least K + 1 plain steps, and yield K + 1 tokens at most."""
     simulation = itself(target, alpha)
@@ -57,7 +57,7 @@ STEPS = {name: Simulation(inputs) for name, inputs in LOADED.items()}
 
 
 @given(st.sampled_from(SCENARIOS), st.integers(1, 128), st.integers(0, 5), st.integers(1, 8000), st.floats(1.0, 4.0))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_more_bandwidth_never_slows_a_step_with_drafts(name, batch, num_draft_tokens, context, factor):
     quick = Simulation(with_bandwidth(LOADED[name], factor))
     before, after = (decode_step(s, batch, num_draft_tokens, context).seconds for s in (STEPS[name], quick))

@@ -6,8 +6,6 @@ import sys
 import numpy as np
 import pytest
 
-from specsim.verification.proof import prove
-from specsim.verification.proof.chain_checks import NUM_CHECKS
 from specsim.verification.proof.keyed import neighbour_chi_square_limit
 from specsim.verification.proof.losslessness import (
     NUM_TOKENS,
@@ -19,60 +17,6 @@ from specsim.verification.proof.losslessness import (
     random_markov_pair,
     reversed_drafter,
 )
-from specsim.verification.proof.mutants import MUTANTS
-from specsim.verification.proof.trials import EXACT, JOINT, TOKENS, TRIALS
-
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("proof")]
-
-
-@pytest.fixture(scope="module")
-def by_name(proof):
-    checks, _ = proof
-    return {(check.verifier, check.test): check for check in checks}
-
-
-def test_every_check_comes_out_as_it_should(proof):
-    checks, _ = proof
-    assert [check for check in checks if not check.passed] == []
-
-
-def test_progress_is_reported_after_each_check(proof):
-    checks, seen = proof
-    assert seen == [(check, n, NUM_CHECKS) for n, check in enumerate(checks, start=1)]
-    assert len(checks) == NUM_CHECKS
-
-
-def test_there_are_enough_mutants_and_each_has_a_name_of_its_own():
-    assert len({mutant.name for mutant in MUTANTS}) == len({mutant.verify for mutant in MUTANTS}) == len(MUTANTS) >= 40
-
-
-@pytest.mark.parametrize(("mutant", "test"), [(mutant, test) for mutant in MUTANTS for test in mutant.killed_by])
-def test_each_mutant_is_killed_by_the_tests_named_with_it(by_name, mutant, test):
-    assert test in TRIALS
-    check = by_name[mutant.name, test]
-    assert check.observed == check.expected == "fail"
-
-
-def test_a_borrowed_token_residual_shows_in_the_exact_law_alone(by_name):
-    assert by_name["block: token residual borrowed", EXACT].statistic > 0
-    assert ("block: token residual borrowed", JOINT) not in by_name
-
-
-def test_a_missing_bonus_costs_tokens_and_leaves_the_law_right(by_name):
-    (mutant,) = (mutant for mutant in MUTANTS if mutant.name == "missing bonus")
-    assert TRIALS[EXACT].statistic(mutant.verify, "token", None) == 0
-    assert by_name["missing bonus", TOKENS].statistic > 50
-
-
-def test_keys_decide(by_name):
-    for right in ("verify_chain, keyed by position", "verify_block, keyed by round"):
-        assert by_name[right, JOINT].statistic < joint_chi_square_limit()
-    for wrong in ("verify_block, keyed by position", "draft uniforms judge", "accept uniforms draw"):
-        assert by_name[wrong, JOINT].statistic > 1.5 * joint_chi_square_limit()
-
-
-def test_the_proof_has_the_power_for_other_models():
-    assert [check for check in prove(0, quick=True) if not check.passed] == []
 
 
 def test_the_limits_are_the_tabulated_quantiles():

@@ -8,9 +8,7 @@ import pytest
 
 from specsim.verification import verify_chain, verify_tree
 from specsim.verification.proof.losslessness import START, MarkovPair, random_markov_pair
-from specsim.verification.proof.mutants.tree import TREE_LAW_BREAKERS, TREE_SLOW, TREE_SUBTLE
 from specsim.verification.proof.mutants.tree_steps import as_tree_verifier
-from specsim.verification.proof.tree_checks import NUM_TREE_CHECKS
 from specsim.verification.proof.tree_exact import CASES, SMALL_CASES, exact_tree_errors
 from specsim.verification.proof.tree_loops import tree_by_loops
 from specsim.verification.proof.tree_losslessness import SHAPES, expected_tree_tokens, propose_trees
@@ -19,56 +17,15 @@ from specsim.verification.trees.forest import Siblings
 from specsim.verification.trees.siblings import SCHEMES
 from specsim.verification.trees.tree import walk_and_draw
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("proof")]
-
 ALL = get_args(Siblings)
+
+
 CELLS, LAW, JOINT, COUNT = (
     "exact cells, wrong outcomes",
     "exact law, wrong probabilities",
     "joint law, chi-square (63 df)",
     "tokens per round, standard errors",
 )
-
-
-@pytest.fixture(scope="module")
-def statistic(tree_proof):
-    return {(check.verifier, check.test): check.statistic for check in tree_proof}
-
-
-def test_every_check_comes_out_as_it_should(tree_proof):
-    assert [check for check in tree_proof if not check.passed] == []
-    assert len(tree_proof) == NUM_TREE_CHECKS
-
-
-@pytest.mark.parametrize("siblings", ALL)
-def test_the_law_of_verify_tree_is_exactly_the_targets(statistic, siblings):
-    assert statistic[f"verify_tree, {siblings}", CELLS] == 0
-    assert statistic[f"verify_tree, {siblings}", LAW] == 0
-
-
-@pytest.mark.parametrize("pair", [1, 2])
-@pytest.mark.parametrize("siblings", ALL)
-def test_its_joint_law_is_the_targets_and_its_tokens_per_round_the_closed_form(statistic, siblings, pair):
-    assert statistic[f"verify_tree, {siblings}", f"pair {pair}: {JOINT}"] < 103.5
-    assert statistic[f"verify_tree, {siblings}", f"pair {pair}: {COUNT}"] < 4
-
-
-@pytest.mark.parametrize("name", [name for name, _, _ in TREE_LAW_BREAKERS])
-def test_every_law_breaker_fails_the_exact_test_and_the_joint_law(statistic, name):
-    assert statistic[name, CELLS] > 0
-    assert statistic[name, JOINT] > 150
-
-
-@pytest.mark.parametrize("name", [name for name, _, _ in TREE_SUBTLE])
-def test_what_is_wrong_by_little_fails_the_exact_test(statistic, name):
-    assert statistic[name, CELLS] > 0
-
-
-@pytest.mark.parametrize("name", [name for name, _, _ in TREE_SLOW])
-def test_what_is_only_slow_leaves_the_law_right_and_fails_the_token_count(statistic, name):
-    assert statistic[name, CELLS] > 0
-    assert statistic[name, JOINT] < 103.5
-    assert statistic[name, COUNT] > 10
 
 
 @pytest.mark.parametrize("siblings", ALL)
