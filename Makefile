@@ -21,10 +21,10 @@ demo: .venv/installed  ## does speculation pay for Llama-3.1-8B with an EAGLE-3 
 	$(BIN)/specsim curve scenarios/$(DEMO).yaml --out out/$(DEMO) --force
 
 test: .venv/installed  ## every test, slow ones included
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 
 test-quick: .venv/installed  ## the tests without the slow ones
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -q -m 'not slow'
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q -m 'not slow'
 
 test-backends: .venv/installed  ## sweeps on a local Ray and a local Dask cluster (installs both, 300 MB)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ray,dask]'

@@ -22,6 +22,7 @@ ADDRESSES = [
 ]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**63), st.text(max_size=20), st.lists(st.integers(0, 2**31), max_size=3))
 def test_the_same_address_gives_the_same_bytes(seed, purpose, index):
     first, second = (stream(seed, purpose, *index).random(8).tobytes() for _ in range(2))

@@ -92,6 +92,7 @@ def test_keys_tell_seeds_and_replications_apart():
     assert uniforms_key(1, 2).tobytes() == uniforms_key(1, 2).tobytes()
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 2**31),
     st.integers(0, 1000),

@@ -76,6 +76,7 @@ def few_checks(monkeypatch):
     return proof
 
 
+@pytest.mark.slow
 def test_a_verifier_that_is_lossless(command, few_checks):
     code, out, _ = command("prove", "--quick")
     assert code == 0
@@ -85,6 +86,7 @@ def test_a_verifier_that_is_lossless(command, few_checks):
     assert "WRONG" not in out
 
 
+@pytest.mark.slow
 def test_a_verifier_that_is_not(command, few_checks, monkeypatch):
     from specsim.verification.proof.mutants.residuals import absolute_difference
     from specsim.verification.proof.trials import EXACT
@@ -97,6 +99,7 @@ def test_a_verifier_that_is_not(command, few_checks, monkeypatch):
     assert "WRONG" in out
 
 
+@pytest.mark.slow
 def test_an_interruption_says_so(command, monkeypatch, tmp_path):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt

@@ -24,6 +24,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("job", CASES)
 def test_it_is_said_once_and_kept(command, tmp_path, job):
     arguments, tokens, files = CASES[job]
@@ -53,6 +54,7 @@ def mine(tmp_path):
     return tmp_path / "mine.yaml"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("job", CASES)
 def test_beyond_what_a_profile_was_fitted_to(command, tmp_path, mine, job):
     arguments, tokens, files = CASES[job]
@@ -100,6 +102,7 @@ def test_validate_within_the_ranges_says_nothing(command, tmp_path, base):
     assert "Extrapolated" not in (tmp_path / "new" / "accuracy.md").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("job", CASES)
 def test_nothing_is_said_within_the_range(command, tmp_path, job):
     quiet = {

@@ -30,6 +30,7 @@ COMMANDS = (
 HEAVY = ("numpy", "scipy", "pandas", "matplotlib", "pydantic", "yaml", "numba")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_each_command_has_an_example(command, name, option):

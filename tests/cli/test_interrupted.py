@@ -42,6 +42,7 @@ def after(monkeypatch):
     return interrupt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("calls", "finished"), [(2, 1), (3, 1), (5, 2)])
 def test_of_a_load_the_replications_that_both_arms_finished_are_written(command, tmp_path, after, calls, finished):
     whole = command("simulate", DEMO, *SMALL, "--out", tmp_path / "whole")
@@ -97,6 +98,7 @@ def test_a_curve_whose_grid_is_finished_is_whole_but_for_its_crossings(command, 
     assert (tmp_path / "new" / "curve.png").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_does_it(tmp_path, sent):
     """A real one, Ctrl-C's or a scheduler's, while replications of many requests go on."""

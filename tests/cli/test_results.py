@@ -17,6 +17,7 @@ SMALL = (
 DEMO = "llama3.1-8b-h100-eagle3"
 
 
+@pytest.mark.slow
 def test_the_answer_comes_first(command, tmp_path):
     code, out, err = command("curve", DEMO, *SMALL, "--jobs", "1", "--out", tmp_path / "new")
     assert (code, err) == (0, "")
@@ -32,6 +33,7 @@ def test_simulate_answers_first(command, tmp_path):
     assert out.startswith("At 4 concurrent requests, 3 draft tokens change output ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("job", "suffix"), [("curve", ""), ("simulate", "-simulate")])
 def test_without_out_the_scenario_names_the_folder(command, tmp_path, monkeypatch, job, suffix):
     monkeypatch.chdir(tmp_path)
@@ -48,6 +50,7 @@ def test_with_force_a_shorter_result_leaves_no_file_of_the_longer_one(command, t
         assert tables == {f"{kind}-{k}.csv" for kind in ("requests", "steps") for k in (0, length)}
 
 
+@pytest.mark.slow
 def test_names_of_any_letters(command, tmp_path):
     file = tmp_path / "größe [x] 多" / "мой.yaml"
     file.parent.mkdir()
@@ -59,6 +62,7 @@ def test_names_of_any_letters(command, tmp_path):
     assert r"Größe γ [bold] $\frac$" in (file.parent / "out" / "scenario.yaml").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_as_a_module_and_into_a_pipe_that_closes(tmp_path):
     command = f"{sys.executable} -m specsim theory | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, cwd=tmp_path)
@@ -66,6 +70,7 @@ def test_as_a_module_and_into_a_pipe_that_closes(tmp_path):
     assert len(done.stdout.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_terminal_without_greek_letters(tmp_path):
     plain = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "COLUMNS": "40", "TERM": "dumb"}
     arguments = [sys.executable, "-m", "specsim", "theory", "--alpha", "0.8", "--gamma", "4"]

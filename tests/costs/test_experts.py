@@ -25,6 +25,7 @@ def routed(rng, tokens, number, per_token):
     return np.apply_along_axis(np.bincount, 1, chosen.reshape(TRIALS, -1), minlength=number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "per_token"), MIXTURES)
 @pytest.mark.parametrize("tokens", TOKENS)
 def test_experts_touched_are_those_of_counting(number, per_token, tokens):
@@ -52,6 +53,7 @@ def test_verifying_is_not_free_even_at_batch_1():
     assert distinct_experts(4, 128, 8) == pytest.approx(29.123, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "per_token"), MIXTURES)
 @pytest.mark.parametrize(("tokens", "off"), [(1, 0.14), (5, 0.09), (16, 0.045), (64, 0.025)])
 def test_the_busiest_of_eight_devices(number, per_token, tokens, off):

@@ -90,6 +90,7 @@ def direct_seconds(work, shape, device):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_lowered_form_is_the_direct_evaluation(shape, device):

@@ -45,6 +45,7 @@ def test_first_children_overlap_or_match_exactly_as_stated(siblings, vocabulary)
         assert accepted == pytest.approx(stated, abs=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("siblings", "greedy"), [*((scheme, False) for scheme in SCHEMES), ("one_hot", True)])
 @pytest.mark.parametrize("conditional", [CONDITIONAL, (0.0, 0.5, 0.5), (1.0, 0.0, 0.3)])
 def test_trees_are_valid(siblings, greedy, conditional):
@@ -89,6 +90,7 @@ def test_a_tree_without_forks_is_the_chain(siblings):
     np.testing.assert_array_equal(scored.p[scored.p_row], p)
 
 
+@pytest.mark.slow
 def test_at_temperature_zero_each_node_is_accepted_as_often_as_when_sampling():
     token, scored = proposed(source("one_hot", greedy=True))
     _, _, nodes = verify_tree(*arguments(token, scored), siblings="one_hot", rng=stream(7, "verifier"))

@@ -40,6 +40,7 @@ def test_how_much_variance_the_classes_lose(mean, sd, most):
         assert lost_variance(0.5, 2.0) == pytest.approx(1 / LEVELS**2, rel=1e-9)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.floats(0.05, 0.95), min_size=1, max_size=K), st.floats(0.05, 0.9), st.floats(0.05, 0.9), st.floats(0, 1)
 )
@@ -105,6 +106,7 @@ def uniforms(key, request, first, number):
     return traits[:, 0]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 50), st.integers(0, 40), st.sampled_from([(0.3, 5), (0.5, 1), (0.6, 1.5), (0.4, 1), (0.02, 1)]))
 def test_the_kind_of_a_position_is_that_of_the_chain_run_from_the_start(request, first, chain):
@@ -121,6 +123,7 @@ def test_the_kind_of_a_position_is_that_of_the_chain_run_from_the_start(request,
     assert [is_hard(variation, traits, first, 0, request, first + i) for i in range(20)] == states[first : first + 20]
 
 
+@pytest.mark.slow
 def test_hard_positions_have_their_share_and_stretches_their_length():
     key, number = uniforms_key(3, 0), 400
     variation = variation_of(STRETCHES, key)

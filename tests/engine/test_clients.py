@@ -1,6 +1,7 @@
 """A closed loop keeps its number in flight until all are sent; an open loop sends when it is told to."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from specsim.workload.arrivals import poisson_arrivals
 pairs_of_lengths = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 12)), min_size=1, max_size=20)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(pairs_of_lengths, st.integers(1, 10))
 def test_a_closed_loop_keeps_its_number_in_flight_until_all_are_sent(config, lengths, pairs, concurrency):

@@ -50,6 +50,7 @@ def finished(case, function=None):
     return bytes_of(server, server.finish())
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_compiled_and_plain_code_do_the_same_byte_for_byte(cases, compiled, lowered_cost, data):
@@ -58,6 +59,7 @@ def test_compiled_and_plain_code_do_the_same_byte_for_byte(cases, compiled, lowe
     assert finished(case, compiled) == finished(case, advance)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.data(), st.floats(0.5, 30))
 def test_many_horizons_or_one_make_no_difference(cases, data, stride):
@@ -69,6 +71,7 @@ def test_many_horizons_or_one_make_no_difference(cases, data, stride):
     assert bytes_of(server, server.finish()) == at_once
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.data(), st.floats(0.5, 30))
 def test_arrivals_may_become_known_as_late_as_they_come(cases, make_case, data, stride):
@@ -86,6 +89,7 @@ def test_arrivals_may_become_known_as_late_as_they_come(cases, make_case, data, 
     assert bytes_of(server, server.finish()) == at_once
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.data(), st.floats(0, 100))
 def test_at_a_horizon_all_steps_that_end_by_then_are_over_and_none_begins_later(cases, data, horizon):
@@ -103,6 +107,7 @@ def test_at_a_horizon_all_steps_that_end_by_then_are_over_and_none_begins_later(
     assert server.replica.clock.now[0] <= horizon
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_how_often_rows_are_taken_away_makes_no_difference(cases, data):

@@ -67,6 +67,7 @@ def verified(rounds, rows):
     return rounds.verify(requests, positions, num_draft)[0].tolist()
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, POSITIONS - LONGEST), st.integers(0, LONGEST)), min_size=1, max_size=8),
@@ -228,6 +229,7 @@ def rounds_of(records, request):
     return list(zip(*(column[mine].tolist() for column in columns), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decode_only", [True, False])
 @pytest.mark.parametrize("rule", RULES)
 def test_rounds_of_a_request_are_the_same_at_every_concurrency(config, lengths, decode_only, rule):

@@ -49,6 +49,7 @@ def same(one, other):
     return all(a.tobytes() == b.tobytes() for a, b in columns)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_where_every_lookup_finds_a_draft_nothing_changes(run, rule):
     found, cost = run(EVERY, rule=rule)
@@ -57,6 +58,7 @@ def test_where_every_lookup_finds_a_draft_nothing_changes(run, rule):
     assert cost.asked == plain.asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_where_no_lookup_finds_a_draft_only_looking_is_left_of_speculation(run, rule):
     looking, cost = run(NONE, rule=rule)
@@ -76,6 +78,7 @@ def test_every_request_that_looks_pays_for_it(run, at_least):
     assert verified == (records.steps.num_decodes + records.steps.num_draft_tokens + finishing).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("at_least", [HALF, RAGGED], ids=["found or not", "ragged"])
 def test_a_request_receives_the_same_alone_and_in_any_batch(run, at_least, rule):
@@ -83,6 +86,7 @@ def test_a_request_receives_the_same_alone_and_in_any_batch(run, at_least, rule)
     assert all(rounds_of(alone, request) == rounds_of(together, request) for request in range(40))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["token argmax", "block argmax", "greedy"])
 def test_what_is_found_is_accepted_with_the_luck_of_its_position(run, rounds_at, rule):
     """Rounds of a run with lookups against the verifier asked anew at the same places."""
@@ -99,6 +103,7 @@ def test_what_is_found_is_accepted_with_the_luck_of_its_position(run, rounds_at,
             assert num_out[0] - 1 == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["token argmax", "greedy"])
 @pytest.mark.parametrize("at_least", [HALF, RAGGED], ids=["found or not", "ragged"])
 def test_acceptance_is_that_stated_of_what_was_found(run, at_least, rule):

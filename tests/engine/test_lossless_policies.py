@@ -82,6 +82,7 @@ def p_value(received, target):
     return chi2.sf(((seen - expected) ** 2 / expected).sum(), V * V - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "rule"), [(name, rule) for name in POLICIES for rule in ("token", "block") if (name, rule) != REFUSED]
 )
@@ -89,11 +90,13 @@ def test_outputs_are_drawn_from_the_target_whoever_decides_what_is_drafted(outpu
     assert p_value(*outputs(POLICIES[name], rule)) > FOUR_STANDARD_ERRORS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(POLICIES) - {"confidence"}))
 def test_likewise_where_drafts_are_the_drafters_first_choice(outputs, name):
     assert p_value(*outputs(POLICIES[name], sampled=False)) > FOUR_STANDARD_ERRORS
 
 
+@pytest.mark.slow
 def test_an_oracle_of_blocks_is_refused_for_a_reason(outputs):
     """The block rule judges a draft by all of it, and one that ends earlier otherwise."""
     assert p_value(*outputs(POLICIES["oracle"], "block")) < FOUR_STANDARD_ERRORS

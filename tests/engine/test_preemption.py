@@ -45,6 +45,7 @@ def test_the_drafter_takes_in_again_what_it_lost(config, make_case, watched):
     assert after.tokens == 1
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_what_was_lost_is_computed_again_and_nothing_else(cases, watched, data):
@@ -68,6 +69,7 @@ def test_what_was_lost_is_computed_again_and_nothing_else(cases, watched, data):
         assert computed == (0 if case.config.decode_only else prompt.sum())
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_those_who_lose_their_places_are_the_last(cases, watched, data):

@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -113,6 +114,7 @@ def test_one_after_the_other_finds_all_that_came_before(config, make_case, watch
         assert cached[i] == min(max(whole, default=0), (len(text) * each - 1) // 4 * 4)
 
 
+@pytest.mark.slow
 @given(st.data())
 @SETTINGS
 def test_blocks_are_those_of_users_and_of_the_list_of_unused(cases, watched, data):

@@ -1,6 +1,7 @@
 """Classes of priority: an earlier class is served first, and within a class who came first."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +26,7 @@ def test_with_room_for_both_the_later_class_loses_its_place(config, make_case, w
     assert records.requests.finish[1] < records.requests.finish[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_those_in_service_are_the_first_of_their_classes(cases, watched, data):

@@ -39,6 +39,7 @@ def test_every_wait_follows_from_the_one_before_it(waits):
     np.testing.assert_allclose(waits(arrivals), expected, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
 def test_the_mean_wait_is_that_of_an_m_d_1_queue(waits, load):
     arrivals = poisson_arrivals(NUM_REQUESTS, load / SERVICE, stream(3, "arrivals"))
@@ -59,6 +60,7 @@ def mean_wait(wait):
     return mean, np.sqrt(((cycles[0] - mean * cycles[1]) ** 2).sum()) / cycles[1].sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [0.3, 0.6])
 def test_the_mean_wait_of_unequal_requests_is_that_of_an_m_g_1_queue(waits, load):
     """Outputs of 1 or 9 tokens, 3 on average, so E[S²] is 21 steps² and not the 9 of equal requests."""

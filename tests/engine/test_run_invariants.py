@@ -39,6 +39,7 @@ def lost_places(seen):
     return np.diff(counts) > 0
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_every_request_receives_exactly_what_it_asked_for(served, data):
@@ -60,6 +61,7 @@ def test_every_request_receives_exactly_what_it_asked_for(served, data):
     assert (first_rounds <= (0 if how.decode_only else 1) + seen.requests.preempted).all()
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_time_never_runs_backwards(served, data):
@@ -80,6 +82,7 @@ def test_time_never_runs_backwards(served, data):
     np.testing.assert_array_less(np.abs(steps.parts.sum(axis=1) - (steps.end - steps.start)), 2 * np.spacing(steps.end))
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_no_step_exceeds_a_limit(served, data):
@@ -92,6 +95,7 @@ def test_no_step_exceeds_a_limit(served, data):
     assert (steps.kv_tokens <= how.kv_tokens).all()
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_blocks_are_those_that_requests_hold_and_all_come_back(served, data):
@@ -126,6 +130,7 @@ def nodes_verified(records):
     return zip(*columns, strict=True)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_what_a_step_records_is_what_requests_saw(served, data):
@@ -141,6 +146,7 @@ def test_what_a_step_records_is_what_requests_saw(served, data):
     np.testing.assert_array_equal(steps.num_running + steps.num_waiting, present.sum(axis=1))
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_the_server_rests_only_where_nobody_is_left(served, data):
@@ -151,6 +157,7 @@ def test_the_server_rests_only_where_nobody_is_left(served, data):
         assert (requests.finish[requests.arrival < steps.start[step]] <= steps.end[step - 1]).all()
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_those_in_service_are_those_who_came_first(served, data):
@@ -163,6 +170,7 @@ def test_those_in_service_are_those_who_came_first(served, data):
         assert running == unfinished[: len(running)].tolist()
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_requests_are_admitted_as_soon_as_a_limit_allows(served, data):
@@ -193,6 +201,7 @@ def test_requests_are_admitted_as_soon_as_a_limit_allows(served, data):
         )
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_prompts_and_decodes_share_steps_unless_prompts_come_first(served, data):
@@ -215,6 +224,7 @@ def test_prompts_and_decodes_share_steps_unless_prompts_come_first(served, data)
             assert all(tokens == left[request] for request, tokens in seen.chunks[step])
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_when_the_budget_is_short_whole_drafts_come_before_cut_ones(served, data):
@@ -232,6 +242,7 @@ def test_when_the_budget_is_short_whole_drafts_come_before_cut_ones(served, data
         assert how.shape.width > 1 or cut.sum() <= 1
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data())
 def test_no_run_breaks_what_a_check_looks_for(cases, data):

@@ -168,12 +168,14 @@ def states(draw):
     return running, waiting, limits
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(states())
 def test_a_step_is_that_of_the_loop(state):
     assert scheduled(*state) == by_loop(*state)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 5), max_size=12), st.integers(1, 60))
 def test_decodes_take_the_whole_budget_or_all_they_want(num_draft, budget):
     decodes, *_ = scheduled([Served(10, 0, drafts) for drafts in num_draft], [], make_limits(budget=budget))

@@ -50,6 +50,7 @@ def test_prompts_are_computed_once_and_every_token_is_received_once(config, make
         assert np.bincount(rounds.request, rounds.num_emitted).tolist() == [6, 6]
 
 
+@pytest.mark.slow
 @given(st.data())
 @SETTINGS
 def test_the_host_holds_what_it_has_room_for_and_all_of_it_comes_back(cases, watched, data):

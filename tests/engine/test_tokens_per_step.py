@@ -84,6 +84,7 @@ def simulated(config, lengths):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["token", "block", "greedy", "token argmax", "block argmax", *TREES])
 def test_tokens_per_step_are_the_librarys(simulated, rule):
     expected, error = library_figure(rule)
@@ -95,6 +96,7 @@ def test_tokens_per_step_are_the_librarys(simulated, rule):
     assert abs(found - expected) < 4 * np.hypot(error, sampling_error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["block", *TREES])
 def test_blocks_and_trees_yield_more_than_token_by_token(simulated, rule):
     (token, token_error), (more, error) = (simulated(name) for name in ("token", rule))

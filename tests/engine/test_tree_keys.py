@@ -87,11 +87,13 @@ def decoded(keys, siblings, seed=1):
     return joint_chi_square(tokens, pair.target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("siblings", SCHEMES)
 def test_the_engines_keys_are_exact(siblings):
     assert decoded(as_in_the_engine, siblings) <= joint_chi_square_limit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [one_number_for_all_siblings, one_number_for_a_path, by_the_level_alone])
 @pytest.mark.parametrize("siblings", SCHEMES)
 def test_wrong_keys_show(keys, siblings):

@@ -58,6 +58,7 @@ def fleets(draw, cases):
     return case, FleetConfig(entry, router, draw(replicas), draw(st.sampled_from(ROUTERS)), carried)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("router", ROUTERS, ids=lambda router: router.kind)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
@@ -69,6 +70,7 @@ def test_one_replica_behind_a_router_is_a_server(cases, router, data):
     assert found == alone
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_the_order_in_which_replicas_are_advanced_makes_no_difference(cases, data):
@@ -102,6 +104,7 @@ def test_what_is_seen_of_a_replica_by_hand(config, lengths, constant_cost):
     assert seen == [(3, 12 + 20 + 30), (3, 12 + 20 + 30), (3, 12 + 20 + 30), (2, 20 + 30)]
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_compiled_and_as_it_stands_a_fleet_does_the_same(cases, data):
@@ -113,6 +116,7 @@ def test_compiled_and_as_it_stands_a_fleet_does_the_same(cases, data):
     assert columns(found.run(arrivals)) == columns(plain.run(arrivals))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_every_replica_keeps_what_holds_of_a_server_and_all_are_served(cases, data):
@@ -130,6 +134,7 @@ def test_every_replica_keeps_what_holds_of_a_server_and_all_are_served(cases, da
         assert server.kv_share == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_a_closed_loop_through_a_router_keeps_its_number_in_flight(cases, data):
@@ -187,6 +192,7 @@ def queue(config, lengths, constant_cost):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.4, 0.7])
 def test_two_replicas_chosen_at_random_are_m_d_1_queues_at_half_the_rate(queue, rho):
     wait, replica = queue(CHANCE, rho, 8000, seed=5)
@@ -200,6 +206,7 @@ def test_two_replicas_chosen_at_random_are_m_d_1_queues_at_half_the_rate(queue, 
         assert standard_error < 0.15 * mean, "enough cycles for the test to mean something"
 
 
+@pytest.mark.slow
 def test_whoever_goes_to_the_replica_with_fewest_requests_waits_less_than_by_chance(queue):
     waits = [[queue(router, 0.7, 1000, seed)[0].mean() for router in (CHANCE, LEAST)] for seed in range(8)]
     gained = -np.diff(waits)[:, 0]  # paired: the same requests at the same times

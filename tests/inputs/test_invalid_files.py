@@ -34,6 +34,7 @@ def problems(command, tmp_path, monkeypatch):
     return read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_each_problem_is_named_once(problems, file):
     found, expected = problems(file), expected_problems(file)

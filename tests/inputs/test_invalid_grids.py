@@ -17,6 +17,7 @@ def expected_problems(file):
     return [line.removeprefix(MARK).split(" | ") for line in lines if line.startswith(MARK)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_each_problem_is_named_once(command, file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -61,11 +61,13 @@ def test_files_point_to_their_schema(kind, file):
     assert (file.parent / reference[1]).resolve() == ROOT / "docs" / "schema" / f"{kind}.schema.json"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", sorted((CORPUS / "valid").glob("*.yaml")), ids=lambda file: file.stem)
 def test_valid_files_pass(file):
     assert not errors("scenario", file.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRUCTURAL)
 def test_structural_mistakes_are_seen(name):
     assert errors("scenario", (CORPUS / "invalid" / f"{name}.yaml").read_text(encoding="utf-8"))

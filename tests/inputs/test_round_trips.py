@@ -100,6 +100,7 @@ def test_the_resolved_scenario_names_files_by_paths_that_hold_from_anywhere(tmp_
 VALID = sorted((Path(__file__).parent / "valid").glob("*.yaml"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", VALID, ids=lambda file: file.stem)
 def test_the_resolved_scenario_means_the_same_from_anywhere(file, tmp_path, monkeypatch):
     first = load_scenario(str(file))

@@ -26,6 +26,7 @@ def test_a_figure_comes_with_the_table_behind_it(folder):
     assert {file.name for file in folder.iterdir()} == due
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", [Point(1, 3), Point(64, 0), Point(512, 5)])
 @pytest.mark.parametrize("scenario", sorted(folder.name for folder in GALLERY.iterdir()))
 def test_the_gallery_holds_what_is_simulated_today(scenario, point):

@@ -18,6 +18,7 @@ LIGHT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("part", "heavy"), LIGHT.items(), ids=LIGHT)
 def test_importing_a_part_loads_only_what_it_needs(part, heavy):
     script = f"import sys, {part}; print([name for name in {heavy} if name in sys.modules])"

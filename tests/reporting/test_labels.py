@@ -19,6 +19,7 @@ def test_labels_are_at_least_a_gap_apart_and_keep_their_order(given_positions):
         assert high - low >= 0.1 - 1e-12
 
 
+@pytest.mark.slow
 @given(positions)
 def test_together_they_do_not_drift(given_positions):
     assert sum(spread(given_positions, 0.1)) == pytest.approx(sum(given_positions), abs=1e-9)

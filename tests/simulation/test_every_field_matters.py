@@ -493,6 +493,7 @@ def test_every_field_has_a_case_and_every_case_a_field():
     assert not stray
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", CASES)
 def test_a_field_changes_some_output(path):
     case = CASES[path]

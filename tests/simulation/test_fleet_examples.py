@@ -16,6 +16,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: " ".join(example.split())[:50])
 def test_it_runs(example, tmp_path):
     file = tmp_path / "mine.yaml"

@@ -51,6 +51,7 @@ def test_a_fleet_of_one_is_the_scenario_without_it():
     assert metrics[0].running_batch == pytest.approx(metrics[1].running_batch, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_requests_in_flight_are_those_of_the_whole_fleet():
     found = run("{replicas: 4, router: {kind: least_loaded}}", num_requests=160, num_draft_tokens=0)
     np.testing.assert_array_equal(found.steps.num_running[:4], 4)
@@ -81,6 +82,7 @@ def test_nobody_drafts_in_the_arm_without_speculation():
     assert found.steps.num_draft_tokens.sum() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize(("num_draft_tokens", "bytes_per_token"), [
     (0, KV_BYTES_PER_TOKEN), (3, KV_BYTES_PER_TOKEN + DRAFT_KV_BYTES),
@@ -94,6 +96,7 @@ def test_a_prompts_cache_travels_with_the_drafters_however_many_devices_hold_it(
     assert waited == pytest.approx(100 * bytes_per_token / 50e9 + 1e-3, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_first_gap_holds_the_transfer_and_the_first_token_does_not():
     slow = APART.replace("latency: 1 ms", "latency: 2 s")
     fast, late = (run(fleet, Poisson(kind="poisson", rate="4 requests/s")) for fleet in (APART, slow))
@@ -123,6 +126,7 @@ def test_prefix_aware_keeps_equal_prefixes_together():
     assert len(np.unique(found.requests.replica)) == 3
 
 
+@pytest.mark.slow
 def test_random_routing_is_paired_over_policies_and_another_in_each_replication():
     chance = "{replicas: 3, router: {kind: random}}"
     plain, drafted, other = (

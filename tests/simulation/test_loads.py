@@ -88,6 +88,7 @@ def test_constant_gaps_reach_the_server_exactly():
     np.testing.assert_array_equal(requests.arrival, np.arange(1, 21) / 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("clients", "think", "cv"), [(8, "200 ms", 1), (8, "50 ms", 2), (40, "100 ms", 0.5)])
 def test_clients_obey_the_interactive_response_time_law(clients, think, cv):
     """N = X·(R + Z) for any server: each of the N clients is waiting for an answer or thinking.

@@ -21,6 +21,7 @@ def median_tpot(records):
     return np.median(tpot(records.requests))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_draft_tokens", [1, 3, 5])
 def test_full_acceptance_cuts_the_time_per_token_and_none_raises_it(inputs, run, num_draft_tokens):
     plain = median_tpot(run(inputs(), 4, 0))
@@ -34,6 +35,7 @@ def test_more_acceptance_takes_less_time(inputs, run):
     assert (np.diff(durations) < 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_draft_tokens", [0, 3])
 @pytest.mark.parametrize("figure", ["bandwidth", "peak", "launch"])
 def test_a_faster_device_is_never_slower(inputs, run, figure, num_draft_tokens):
@@ -106,6 +108,7 @@ RULES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_draft_tokens", [1, 3])
 @pytest.mark.parametrize("rule", RULES)
 def test_full_acceptance_never_yields_fewer_tokens_than_none(inputs, run, rule, num_draft_tokens):

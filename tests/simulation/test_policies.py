@@ -68,6 +68,7 @@ def drafts(records):
     return records.rounds.num_draft[verify], records.rounds.num_accepted[verify]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_accepts_as_stated(run, name):
     """Of positions drafted whose forerunners were all accepted: 4 standard errors, whatever decides what is drafted."""
@@ -102,6 +103,7 @@ def test_an_oracle_wastes_at_most_the_token_that_tells_it_to_stop(run):
     assert oracle.requests.finish.max() < static.requests.finish.max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("concurrency", "overrides"), [(1, ()), (32, ()), (256, ()), (1, ("deployment.ideal=true",))])
 def test_goodput_is_about_as_fast_as_the_best_static_length(run, concurrency, overrides):
     """It has to learn acceptance first, and its estimates of it never stand still: 2 % are left for that."""

@@ -10,6 +10,7 @@ SCENARIO = "azure-conversation-h100-eagle3"
 SETTINGS = ("curve.replications=12", "curve.requests_per_slot=5")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_draft_tokens", [0, 3])
 def test_throughput_under_the_table_is_that_under_the_trace(shared, num_draft_tokens):
     file = shared / "traces" / "AzureLLMInferenceTrace_conv.csv"

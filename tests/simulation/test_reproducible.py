@@ -57,6 +57,7 @@ def test_another_seed_differs(inputs):
     assert one.rounds.num_accepted.tolist() != other.rounds.num_accepted.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_draft_tokens", [0, 1, 5])
 def test_draft_lengths_and_loads_are_compared_on_the_same_requests(inputs, num_draft_tokens):
     scenario = inputs("workload.lengths={kind: quantiles, table: azure-2023-conversation}")

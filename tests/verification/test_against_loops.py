@@ -90,6 +90,7 @@ def assert_same(result, expected):
         assert found.dtype == np.int64
 
 
+@pytest.mark.slow
 @RULES
 @settings(derandomize=True, deadline=None, max_examples=250)
 @given(chain_inputs())
@@ -99,6 +100,7 @@ def test_equals_the_scalar_loop(verify, by_loops, inputs):
     assert_same(verify(**inputs, validate=False), expected)
 
 
+@pytest.mark.slow
 @RULES
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(chain_inputs(greedy=True))
@@ -108,6 +110,7 @@ def test_equals_the_scalar_loop_with_greedy_rows_among_the_others(verify, by_loo
     assert_same(verify(**inputs, validate=False), expected)
 
 
+@pytest.mark.slow
 @RULES
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(chain_inputs(greedy=True))
@@ -119,6 +122,7 @@ def test_equals_the_scalar_loop_where_no_draft_was_sampled(verify, by_loops, inp
     assert_same(verify(**inputs | {"q": eye}), expected)
 
 
+@pytest.mark.slow
 @RULES
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("B", "K", "V"), [(200, 8, 16), (64, 2, 1500), (50, 3, 1536), (3, 2, 70_000)])
@@ -128,6 +132,7 @@ def test_equals_the_scalar_loop_when_a_large_vocabulary_is_worked_on_in_parts(ve
     assert_same(verify(**inputs, greedy=greedy), by_loops(**inputs, greedy=greedy))
 
 
+@pytest.mark.slow
 @RULES
 @pytest.mark.parametrize("V", [1023, 1024, 1025, 1057, 2048])
 def test_equals_the_scalar_loop_where_blocks_begin_and_tokens_are_struck_out_of_them(verify, by_loops, V):
@@ -147,6 +152,7 @@ def test_tables_of_any_layout_will_do(verify, by_loops):
         assert_same(verify(**inputs | moved), expected)
 
 
+@pytest.mark.slow
 @RULES
 @pytest.mark.filterwarnings("ignore:(invalid value|overflow):RuntimeWarning")
 @settings(derandomize=True, deadline=None, max_examples=300)
@@ -174,6 +180,7 @@ def test_what_is_emitted_unchecked_is_a_token_that_the_target_says(verify, by_lo
     assert ((row[np.arange(len(b)), token] > 0) | ~(row > 0).any(axis=1)).all()
 
 
+@pytest.mark.slow
 @RULES
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(chain_inputs(greedy=True))
@@ -190,6 +197,7 @@ def test_structure_of_the_output(verify, by_loops, inputs):
     assert (p[b, i, out[b, i]] > 0).all(), "a token that the target never says was emitted"
 
 
+@pytest.mark.slow
 @RULES
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(chain_inputs(greedy=True), st.randoms(use_true_random=False))
@@ -224,6 +232,7 @@ def test_accepts_read_only_views_of_shared_rows_as_the_engine_passes_them(verify
     assert_same(verify(**inputs), verify(**dense))
 
 
+@pytest.mark.slow
 @RULES
 @pytest.mark.parametrize("greedy", [None, np.arange(2000) % 2 == 0], ids=["sampled", "mixed"])
 def test_does_not_copy_the_tables(verify, by_loops, greedy):

@@ -41,6 +41,7 @@ def test_where_numba_is_installed_compiled_code_verifies():
     assert run("from specsim.verification.core import reason_for_numpy; print(reason_for_numpy())").stdout == "None\n"
 
 
+@pytest.mark.slow
 def test_a_table_that_does_not_have_the_row_is_refused_and_not_read(monkeypatch):
     compiled = core.compiled_core()
     if compiled is None:

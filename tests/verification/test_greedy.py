@@ -33,6 +33,7 @@ def test_equals_the_scalar_loop(inputs):
         assert found.dtype == np.int64
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(greedy_inputs(), st.integers(0, 2**32 - 1))
 def test_is_what_the_chain_rule_does_with_one_hot_targets(inputs, seed):

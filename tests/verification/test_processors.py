@@ -60,6 +60,7 @@ def of_row(parameters, r):
     return {n: v if v is None or np.ndim(v) == 0 else v[r] for n, v in parameters.items()}
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=400)
 @given(tables())
 def test_equals_the_slow_reference(table):
@@ -73,6 +74,7 @@ def test_equals_the_slow_reference(table):
         np.testing.assert_array_equal(row > 0, expected > 0)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(tables(), st.randoms(use_true_random=False))
 def test_probabilities_are_processed_like_their_logits(table, random):
@@ -82,6 +84,7 @@ def test_probabilities_are_processed_like_their_logits(table, random):
     np.testing.assert_allclose(found, process(logits, **parameters), rtol=1e-12)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(tables(), st.randoms(use_true_random=False))
 def test_permuting_the_vocabulary_permutes_the_result(table, random):

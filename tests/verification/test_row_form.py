@@ -73,6 +73,7 @@ def assert_same(result, expected):
         assert found.dtype == np.int64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", DENSE)
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([np.float32, np.float64]), st.sampled_from([0.0, 0.3, 1.0]))

@@ -41,6 +41,7 @@ def test_draws_equal_the_scalar_loop(V):
     assert draw(weights, uniforms).tolist() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_large_vocabulary_has_exactly_the_right_law(dtype):
     """Whole fractions of a power of two are summed without rounding, so the middles of cells give the law in counts."""

@@ -37,6 +37,7 @@ def test_a_drafted_token_keeps_its_probability():
     assert (np.delete(some.scatter(q), d2t, axis=1) == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["chain", "with_replacement", "without_replacement", "one_hot"])
 def test_verification_through_the_map_is_lossless(scheme):
     """The law of the first token is the target's, within 4 standard errors for each of its tokens."""

@@ -13,6 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "workloads.md"
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: " ".join(example.split())[:40])
 def test_it_runs(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -80,6 +80,7 @@ def test_without_acceptances_of_their_own_classes_share_the_stated_one():
 TEMPERATURES = "workload.mixture=[{share: 0.5}, {share: 0.3, temperature: 0}, {share: 0.2, temperature: 0.7}]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["token", "block"])
 @pytest.mark.parametrize("base", [1, 0])
 def test_classes_that_sample_and_classes_that_do_not_share_a_batch(monkeypatch, rule, base):

@@ -39,6 +39,7 @@ def accepted_of(records):
     return rounds.request[order], rounds.num_accepted[order]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", [(), ("speculation.drafts=argmax",), ("speculation.temperature=0.6",), ("speculation.temperature=1.5",)]
 )
@@ -75,6 +76,7 @@ def test_a_drafter_of_the_targets_order_is_always_accepted(temperature):
     assert tokens_per_verify(subject, K) == pytest.approx(K + 1, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_temperature_changes_acceptance_as_the_tables_say():
     """By itself, and in the direction and to the extent of the closed form, with requests as the independent units."""
     expected = []

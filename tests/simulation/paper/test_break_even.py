@@ -103,6 +103,7 @@ def test_a_token_of_context_adds_what_the_closed_form_says(name, batch, request)
     assert gained == pytest.approx(4000 * each, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_where_reading_binds_a_longer_context_moves_the_break_even_up(reading):
     found = [break_even(reading, context) for context in (1, 200, 500)]
     assert all(later > 1.1 * earlier for earlier, later in pairwise(found))
@@ -110,6 +111,7 @@ def test_where_reading_binds_a_longer_context_moves_the_break_even_up(reading):
     assert break_even(reading, 2000) is None
 
 
+@pytest.mark.slow
 def test_where_arithmetic_binds_a_longer_context_moves_the_break_even_down(multiplying):
     """At small batches it does not pay here: verifying reads more experts. Where it stops, all are read anyway."""
     found = [break_even(multiplying, context) for context in (1, 2000, 4000, 10_000)]

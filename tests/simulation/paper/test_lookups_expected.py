@@ -37,6 +37,7 @@ def test_tokens_per_step_by_hand():
     assert tokens_per_round(certain, 0) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verifier", ["token", "block"])
 @pytest.mark.parametrize("batch", [1, 8, 64])
 @pytest.mark.parametrize("lookup", list(LOOKUPS))

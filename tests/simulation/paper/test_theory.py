@@ -74,6 +74,7 @@ def standard_error(alpha, gamma, num_rounds):
     return math.sqrt(variance / num_rounds) if 0 < alpha < 1 else 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", CASES)
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("gamma", GAMMAS)

@@ -22,6 +22,7 @@ def seconds(model, tokens, logit_rows):
     return 2 * (layers * tokens + model.vocab_size * model.hidden_size * logit_rows) / PEAK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 0.8, 1.0])
 @pytest.mark.parametrize("gamma", [1, 2, 4, 8])
 def test_throughput_is_that_of_linear_passes(ideal, alpha, gamma):

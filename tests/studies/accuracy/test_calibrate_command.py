@@ -23,6 +23,7 @@ def table(tmp_path):
     return write
 
 
+@pytest.mark.slow
 def test_a_profile_is_fitted_and_written_and_can_be_named_in_a_scenario(command, table, tmp_path):
     rows = ROW.format(load=1, k=3, baseline=120, drafted=210), ROW.format(load=4, k=3, baseline=460, drafted=700)
     code, out, err = command("calibrate", table(*rows), "--scenario", DEMO, "--out", tmp_path / "mine.yaml")
@@ -43,6 +44,7 @@ def test_a_profile_is_fitted_and_written_and_can_be_named_in_a_scenario(command,
     assert err.startswith(f"Extrapolated beyond the engine profile '{profile.name}': steps of up to 256 tokens")
 
 
+@pytest.mark.slow
 def test_without_speculation_it_says_what_is_not_fitted(command, table):
     row = ROW.format(load=1, k=0, baseline=120, drafted="")
     code, out, _ = command("calibrate", table(row), "--scenario", DEMO)
@@ -50,6 +52,7 @@ def test_without_speculation_it_says_what_is_not_fitted(command, table):
     assert "No figure was measured with speculation" in out
 
 
+@pytest.mark.slow
 def test_starting_from_a_calibrated_profile_is_said(command):
     out = command("calibrate", "--steps", "a100-llama-3.1-8b-median-itl").out
     assert "is calibrated itself" in out
@@ -77,7 +80,7 @@ def test_starting_from_a_calibrated_profile_is_said(command):
         (
             [ROW.format(load=1, k=3, baseline=120, drafted=210)],
             ("--scenario", DEMO, "--out", "/nowhere/mine.yaml"),
-            "name a file in a folder that exists",
+            "name a file in an existing folder",
         ),
     ],
     ids=["rows that do not say everything", "another unit", "no such sweep", "open loops", "nowhere to write"],
@@ -95,6 +98,7 @@ def test_steps_that_do_not_say_everything_are_refused_too(command, tmp_path):
     assert "steps.csv: line 2 is no use_device, no use_engine, no use_model: say it in the row" in err
 
 
+@pytest.mark.slow
 def test_rows_of_open_loops_beside_others_are_said_to_be_left_out(command, table):
     closed = ROW.format(load=1, k=0, baseline=120, drafted="")
     opened = ROW.replace("mine", "open").replace("concurrency", "rate").format(load=2, k=0, baseline=120, drafted="")

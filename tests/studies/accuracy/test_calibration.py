@@ -58,6 +58,7 @@ def found(seen, made_up):
     return calibrate(inputs.engine, inputs.device, made_up)
 
 
+@pytest.mark.slow
 def test_what_made_the_data_is_found_within_four_standard_errors(found):
     fitted = {p.path: p for p in found.parameters}
     for path, true in TRUTH.items():
@@ -66,6 +67,7 @@ def test_what_made_the_data_is_found_within_four_standard_errors(found):
         assert abs(np.log(fitted[path].value / true)) < 4 * fitted[path].error, path
 
 
+@pytest.mark.slow
 def test_errors_shrink_to_the_noise(found):
     # the root mean square of the misfit is below the noise's by the parameters fitted; four of its own standard errors
     n = len(found.errors)
@@ -102,6 +104,7 @@ def test_the_profile_reads_back_as_it_was_fitted(found):
     assert all("24 figures of t.csv" in read.sources[p.path].reference for p in found.parameters if p.identified)
 
 
+@pytest.mark.slow
 def test_what_would_end_beyond_its_limit_stays_there(seen):
     """A factor of 0.6 is none that a profile can have; the profile written has to read back."""
     inputs = seen[0].inputs
@@ -124,6 +127,7 @@ def test_kinds_of_drafters_have_their_own_draft_pass_where_there_are_several():
     assert candidates({"eagle"}) is PARAMETERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("profile", "steps"),
     [

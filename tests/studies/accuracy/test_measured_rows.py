@@ -61,6 +61,7 @@ def test_a_point_is_the_whole_closed_loop_with_ramp_and_tail(speculating):
     assert values[0] == pytest.approx(10 * 24 / seconds, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", CLIENT_METRICS)
 def test_each_metric_is_that_of_the_run(metric):
     figure = 1e4 if metric.endswith("_ms") else 1
@@ -148,6 +149,7 @@ def test_a_table_of_which_nothing_can_be_simulated_is_an_error():
         compared(row(use_device="", baseline=None))
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_changes_nothing():
     rows = [Located(2, row()), Located(3, row(sweep="b", load=2, baseline=150, with_speculation=250))]
     one, two = (validate(rows, where="", jobs=jobs) for jobs in (1, 2))
@@ -155,6 +157,7 @@ def test_the_number_of_processes_changes_nothing():
         assert mine.speedup.tolist() == theirs.speedup.tolist()
 
 
+@pytest.mark.slow
 def test_nothing_is_tuned_per_point():
     """Every published arm runs on its profiles as they are in their files, but for the limits that its row states."""
     files = set()

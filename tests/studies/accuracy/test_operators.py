@@ -101,6 +101,7 @@ def test_a_shape_is_held_out_whole_and_about_a_fifth_are():
     assert folds(pd.DataFrame({"outputs": [4096], "inputs": [4096]})).tolist() == [zlib.crc32(b"4096,4096") % 5]
 
 
+@pytest.mark.slow
 def test_errors_by_group(tmp_path):
     rows = pd.concat(
         [

@@ -45,6 +45,7 @@ def test_the_answer_comes_first(command, tables):
     assert lines[2].startswith("Best draft length: right, or within 2% of the best measured speedup, at ")
 
 
+@pytest.mark.slow
 def test_its_files(command, tables):
     out = tables / "new"
     options = ("--measurements", tables / "mine.csv", "--steps", tables / "trace.csv", "--scenario", DEMO)
@@ -103,6 +104,7 @@ def test_rows_that_cannot_be_simulated_are_listed(command, tables):
     assert "write one of" in out
 
 
+@pytest.mark.slow
 def test_figures_far_slower_than_predicted_are_named(command, tables):
     """No physics forbids them; microseconds where milliseconds are due look like that."""
     (tables / "mine.csv").write_text(TABLE.replace("2,output_tokens_per_s,150,250", "2,output_tokens_per_s,0.15,250"))

@@ -9,6 +9,8 @@ import yaml
 
 from specsim.studies.compare import run as planner
 
+pytestmark = pytest.mark.slow
+
 DEMO = "llama3.1-8b-h100-eagle3"
 BOTH = (DEMO, "--variant", "h200: deployment.device=h200")
 SMALL = (
@@ -64,7 +66,6 @@ def test_within_limits_it_says_who_is_cheapest_as_plan_does(asked, command, tmp_
     assert all(row.endswith(f",{line}") for row, line in zip(rows, expected, strict=True))
 
 
-@pytest.mark.slow
 def test_what_is_written_is_compared_again_with_the_same_bytes_whatever_the_jobs(asked, command, tmp_path):
     (code, out, err), folder = asked(*BOTH, "--set", "slo={}")
     assert code == 0, err

@@ -78,6 +78,7 @@ def test_everything_stays_on_the_canvas(figure):
         assert box.y1 <= figure.bbox.height
 
 
+@pytest.mark.slow
 def test_the_same_data_give_the_same_bytes():
     assert png_bytes(draw()) == png_bytes(draw())
     assert svg_bytes(draw()) == svg_bytes(draw())

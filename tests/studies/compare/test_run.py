@@ -17,6 +17,8 @@ from specsim.studies.plan.capacity import Capacity, rate_ratio
 from specsim.studies.plan.run import measure_arm, plan_of
 from specsim.studies.plan.tables import plan_table
 
+pytestmark = pytest.mark.slow
+
 DEMO = "llama3.1-8b-h100-eagle3"
 SMALL = (
     "workload.lengths={kind: fixed, prompt_tokens: 100, output_tokens: 16}",

@@ -19,6 +19,7 @@ def test_the_answer_comes_first(command, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", catalogue.names("scenario"))
 def test_every_scenario_by_its_own_policy(command, name, tmp_path):
     code, out, err = command("cost", name, "--out", tmp_path / "new")
@@ -115,7 +116,7 @@ def test_states_kept_for_rejected_drafts_are_named(command):
 
 @pytest.mark.parametrize(
     ("lengths", "said"),
-    [("0,5", ""), ("6", "position 6 holds the last"), ("0,5,8", "positions 6 to 8 hold the last")],
+    [("0,5", ""), ("6", "position 6 repeats the last"), ("0,5,8", "positions 6 to 8 repeat the last")],
 )
 def test_drafts_longer_than_the_acceptance_stated(command, lengths, said):
     out = command("cost", DEMO, "--num-draft-tokens", lengths).out

@@ -33,6 +33,7 @@ def itself(target, alpha):
     )
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(["llama-3.1-8b", "llama-3.2-1b", "mixtral-8x7b", "gpt-oss-20b"]),
     st.sampled_from([0.0, 0.5, 0.9, 1.0]),
@@ -56,6 +57,7 @@ LOADED = {name: load_scenario(name) for name in SCENARIOS}
 STEPS = {name: Simulation(inputs) for name, inputs in LOADED.items()}
 
 
+@pytest.mark.slow
 @given(st.sampled_from(SCENARIOS), st.integers(1, 128), st.integers(0, 5), st.integers(1, 8000), st.floats(1.0, 4.0))
 @settings(max_examples=15, deadline=None)
 def test_more_bandwidth_never_slows_a_step_with_drafts(name, batch, num_draft_tokens, context, factor):
@@ -64,6 +66,7 @@ def test_more_bandwidth_never_slows_a_step_with_drafts(name, batch, num_draft_to
     assert after <= before * (1 + ROUNDING)
 
 
+@pytest.mark.slow
 @given(st.sampled_from([0.0, 0.3, 0.7, 1.0]), st.integers(0, 8))
 @settings(max_examples=30, deadline=None)
 def test_full_acceptance_yields_most_tokens_and_none_yields_one(alpha, num_draft_tokens):

@@ -18,6 +18,7 @@ MTP = "deepseek-r1-8xb200-mtp"
 STAGES = ["deployment.tensor_parallel=4", "deployment.expert_parallel=4", "deployment.pipeline_parallel=2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_step_is_the_planners_own(name):
     inputs = load_scenario(name)
@@ -61,6 +62,7 @@ def test_a_prompt_chunk_is_computed_beside_the_decodes():
     assert mixed.time.draft > alone.time.draft, "the drafter takes the prompt in too"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_drafter_takes_room_of_requests(name):
     plain, loaded = step_costs(load_scenario(name), [1], [0, 3]).memory

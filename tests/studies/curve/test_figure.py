@@ -93,6 +93,7 @@ def test_words_stay_on_the_canvas(shape, draw):
             assert box.y1 <= height, text
 
 
+@pytest.mark.slow
 def test_the_same_data_give_the_same_bytes(shape, draw):
     assert svg_bytes(draw(shape)) == svg_bytes(draw(shape))
     assert png_bytes(draw(shape)) == png_bytes(draw(shape))
@@ -132,6 +133,7 @@ def test_labels_of_crossings():
     )
 
 
+@pytest.mark.slow
 def test_drawing_never_loads_pyplot():
     code = "import sys, specsim.studies.curve.figure; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -26,6 +26,7 @@ def inputs(siblings, *overrides, base="theory-h100-ideal"):
     return load_scenario(base, (*SHORT, "speculation.verifier=tree", tree, *overrides))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("siblings", "temperature"), [("with_replacement", 1), ("without_replacement", 1), ("one_hot", 1), ("one_hot", 0)]
 )
@@ -83,6 +84,7 @@ def test_verifying_a_tree_stops_being_free_by_its_nodes():
     assert [free_verify_batch(simulation, levels) for levels in (1, 2, 3)] == [295 // 4, 295 // 7, 295 // 13]
 
 
+@pytest.mark.slow
 def test_a_curve_compares_levels_and_says_so():
     scenario = inputs("without_replacement", "curve={batches: [1, 64], replications: 2, min_requests: 4}")
     result = simulate_curve(scenario, jobs=1)

@@ -36,6 +36,7 @@ def test_requests_longer_than_the_drafter_takes_are_named(prompt, said):
     assert any(note.startswith("The drafter takes 2048 positions, but requests reach 2049") for note in notes) == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "drawn"),
     [

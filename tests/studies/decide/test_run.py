@@ -14,6 +14,8 @@ from specsim.studies.decide.run import as_they_run, better_of, decision_of, simu
 from specsim.studies.decide.schedules import schedule_of
 from specsim.studies.shared.points import Point
 
+pytestmark = pytest.mark.slow
+
 LUCK = np.array([0.9, 1.0, 1.1])
 TABLE = {1: {0: 100, 1: 150, 3: 200}, 8: {0: 400, 1: 500, 3: 480}, 64: {0: 800, 1: 700, 3: 600}}
 SMALL = (

@@ -79,6 +79,7 @@ def test_a_range_ends_before_the_next_batch_where_its_length_is_ahead_to_the_end
     ]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(

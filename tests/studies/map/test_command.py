@@ -6,6 +6,8 @@ import yaml
 
 from specsim.studies.shared import points
 
+pytestmark = pytest.mark.slow
+
 DEMO = "llama3.1-8b-h100-eagle3"
 SMALL = (
     *("--set", "map.replications=2", "--set", "curve.min_requests=8", "--set", "curve.requests_per_slot=3"),
@@ -49,7 +51,6 @@ def test_it_answers_and_leaves_its_files(command, tmp_path):
     assert out.startswith((folder / "answer.txt").read_text().splitlines()[0])
 
 
-@pytest.mark.slow
 def test_the_resolved_scenario_gives_the_same_bytes_in_other_processes(command, tmp_path):
     for name, arguments in (("one", (DEMO, *SMALL)), ("two", (tmp_path / "one" / "scenario.yaml", "--jobs", "2"))):
         assert command("map", *arguments, "--out", tmp_path / name).code == 0

@@ -28,6 +28,8 @@ from specsim.studies.map.run import simulate_map
 from specsim.studies.shared import points
 from specsim.studies.shared.points import Point, PointRuns, run_point
 
+pytestmark = pytest.mark.slow
+
 DEMO, IDEAL = "llama3.1-8b-h100-eagle3", "theory-h100-ideal"
 FEW = "map.replications=4"
 STANDARD_ERRORS = 4

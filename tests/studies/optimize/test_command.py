@@ -9,6 +9,8 @@ import yaml
 
 from specsim.studies.optimize import finalists, proposals, short_runs
 
+pytestmark = pytest.mark.slow
+
 DEMO = "llama3.1-8b-h100-eagle3"
 QUICK = (
     *("--set", "workload.lengths={kind: fixed, prompt_tokens: 100, output_tokens: 16}"),
@@ -88,7 +90,6 @@ def test_planning_the_scenario_that_it_leaves_gives_the_same_bound(folder, comma
     assert arm["rates_by_seed"] == best["rates_by_seed"]
 
 
-@pytest.mark.slow
 def test_the_same_bytes_whatever_the_processes(command, tmp_path):
     pytest.importorskip("optuna")
     for jobs in (1, 2):

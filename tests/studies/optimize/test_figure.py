@@ -45,6 +45,7 @@ def test_names_stay_on_the_canvas():
             assert box.x1 <= figure.bbox.width, label.get_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [POINTS, POINTS[:1]])
 def test_the_same_data_give_the_same_bytes(points):
     marks = {"title": "a", "subtitle": "b", "legend": "c", "up": "d"}

@@ -20,6 +20,8 @@ from specsim.studies.plan.bottleneck import Pressure
 from specsim.studies.plan.capacity import Capacity, rate_ratio
 from specsim.studies.plan.run import ArmResult, measure_arm, simulate_plan
 
+pytestmark = pytest.mark.slow
+
 DEMO = "llama3.1-8b-h100-eagle3"
 SHORT = "workload.lengths={kind: fixed, prompt_tokens: 100, output_tokens: 16}"
 QUICK = "width: 0.2, seeds: 3, min_requests: 300"

@@ -8,6 +8,8 @@ import yaml
 
 from specsim.studies.plan import run as planner
 
+pytestmark = pytest.mark.slow
+
 DEMO = "llama3.1-8b-h100-eagle3"
 PERIODS = "[{duration: 10 s, rate: 200 requests/s}, {duration: 20 s, rate: 2000 requests/s}]"
 SMALL = (

@@ -19,6 +19,8 @@ from specsim.studies.plan.run import measure_arm, simulate_plan
 from specsim.studies.plan.trials import Trials
 from specsim.studies.plan.unloaded import floors
 
+pytestmark = pytest.mark.slow
+
 DEMO = "llama3.1-8b-h100-eagle3"
 SHORT = "workload.lengths={kind: fixed, prompt_tokens: 100, output_tokens: 16}"
 TTFT = "{ttft: {p99: 100 ms}}"
@@ -41,7 +43,6 @@ def rates_at(inputs, number=500, seeds=3):
     return capacity(trials_of(inputs, arms_of(inputs.scenario)[-1]), plan)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("slo", [TTFT, "{tpot: {p90: 8 ms}}", "{e2e: {p50: 120 ms}}"])
 def test_fresh_runs_meet_the_limits_at_the_bound_and_miss_them_above(slo):
     inputs = planned(slo=slo)

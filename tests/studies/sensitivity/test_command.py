@@ -5,6 +5,8 @@ import pytest
 
 from specsim.studies.shared import points
 
+pytestmark = pytest.mark.slow
+
 DEMO = "llama3.1-8b-h100-eagle3"
 SMALL = (
     *("--set", "workload.lengths={kind: fixed, prompt_tokens: 16, output_tokens: 32}"),

@@ -12,6 +12,8 @@ from specsim.studies.curve.run import simulate_curve
 from specsim.studies.sensitivity import run as sensitivity
 from specsim.studies.sensitivity.run import simulate_sensitivity
 
+pytestmark = pytest.mark.slow
+
 RIDGE = 989e12 / 3.35e12  # tokens that fill an H100's compute while it reads its weights
 OUTPUT = 60
 # drafts that cost nothing, two of which are always accepted: a verify of 4 drafts emits 3 tokens, without any luck

@@ -55,6 +55,7 @@ def test_a_single_load(written):
     assert {"summary.json", "requests-3.csv"} <= differing(first, written("simulate", "--set", "seed=2"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("job", ["curve", "simulate"])
 def test_the_scenario_written_runs_again_and_gives_the_same(written, job, tmp_path):
     one_job = ("--jobs", "1") if job == "curve" else ()

@@ -18,6 +18,7 @@ def files(folder):
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_results_are_the_same_byte_for_byte(command, tmp_path, monkeypatch, form):
     """With logs of two steps that are written away each time, and with rows held until the end."""

@@ -384,6 +384,7 @@ def test_a_server_a_little_too_slow_does_not_keep_up():
     assert "does not keep up" in load_headline(inputs.scenario, result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("load", "number", "most"), [(0.9, 256, 0.02), (0.95, 3000, 0.02)])
 def test_chance_is_seldom_taken_for_a_queue_that_grows(load, number, most):
     """M/D/1 queues, which keep up: the median growth of 4 runs is too large in fewer than 2 of 100 (4 s.e. above)."""

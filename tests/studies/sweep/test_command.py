@@ -16,6 +16,8 @@ from specsim.analysis.run_metrics import METRICS
 from specsim.studies.simulate.run import simulate_load
 from specsim.studies.sweep import cells
 
+pytestmark = pytest.mark.slow
+
 GRID = """
 name: test
 scenario: llama3.1-8b-h100-eagle3
@@ -105,7 +107,6 @@ def test_killed_in_the_middle_it_goes_on_and_gives_the_same(command, tmp_path):
     assert files_in(killed) == files_in(tmp_path / "whole")
 
 
-@pytest.mark.slow
 def test_two_processes_give_the_same_and_an_interruption_says_what_is_missing(command, tmp_path):
     grid = tmp_path / "grid.yaml"
     grid.write_text(GRID.format(requests=600).replace("[1, 3]", "[1, 2, 3, 4, 5]"))
@@ -126,7 +127,6 @@ def test_two_processes_give_the_same_and_an_interruption_says_what_is_missing(co
     assert files_in(tmp_path / "two") == files_in(tmp_path / "one")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["ray", "dask"])
 def test_a_cluster_gives_the_same(command, grid, tmp_path, backend):
     if find_spec(backend) is None:
@@ -138,7 +138,6 @@ def test_a_cluster_gives_the_same(command, grid, tmp_path, backend):
     assert files_in(tmp_path / backend) == files_in(tmp_path / "here")
 
 
-@pytest.mark.slow
 def test_a_running_cluster_is_used(grid, tmp_path):
     if find_spec("dask") is None:
         pytest.skip("needs dask, which is not installed (extra: dask; make test-backends installs it)")
@@ -292,7 +291,6 @@ def test_an_extra_that_is_missing_is_named(command, grid, monkeypatch):
     assert "--backend is 'ray': is not installed; install specsim-llm[ray], or leave it out" in err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["ray", "dask"])
 def test_a_cluster_that_does_not_answer_is_named(grid, tmp_path, backend):
     if find_spec(backend) is None:

@@ -21,6 +21,8 @@ from specsim.studies.sweep.cells import CellResult, Failure, outcome_of, run_cel
 from specsim.studies.sweep.grid_cells import Cells
 from specsim.studies.sweep.run import ASK, SAMPLE, sweep
 
+pytestmark = pytest.mark.slow
+
 DEMO = "llama3.1-8b-h100-eagle3"
 HERE = Workers(jobs=1)
 SHORT = {"workload.num_requests": 12, "workload.lengths": {"kind": "fixed", "prompt_tokens": 30, "output_tokens": 6}}

@@ -24,6 +24,7 @@ def test_passes_the_verifier(seed):
     assert_lossless(verify_chain, seed=seed, num_sequences=QUICK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "mutant"), LAW_BREAKERS)
 def test_finds_the_mutants(name, mutant):
     with pytest.raises(
@@ -96,12 +97,14 @@ def times_found(share_of_the_detectable, seeds):
     return found
 
 
+@pytest.mark.slow
 def test_a_verifier_biased_by_the_detectable_total_variation_is_found():
     n = 60
     assert times_found(1.0, range(n)) >= n * 0.99 - 4 * np.sqrt(n * 0.99 * 0.01)
     assert times_found(0.0, range(n)) <= 1
 
 
+@pytest.mark.slow
 def test_at_its_default_size_too():
     pair = random_markov_pair(np.random.default_rng(1))
     with pytest.raises(AssertionError, match=r"With 300,000 sequences a total variation of 0.0085 is found 99% of"):

@@ -44,22 +44,26 @@ VERIFIERS = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @VERIFIERS
 @pytest.mark.parametrize("stale", [False, True])
 def test_the_law_is_exactly_the_targets(verify, cells_of, stale):
     assert exact_law_errors(verify, cells_of, stale=stale) == 0
 
 
+@pytest.mark.slow
 @VERIFIERS
 def test_so_it_is_where_no_draft_was_sampled(verify, cells_of):
     assert exact_one_hot_errors(verify, cells_of) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verify", [verify_chain, verify_block])
 def test_the_edges_are_met(verify):
     assert edge_errors(verify) == 0
 
 
+@pytest.mark.slow
 def test_one_rule_is_not_the_other():
     assert exact_law_errors(verify_chain, block_cells) > 0
     assert exact_law_errors(verify_block, token_cells) > 0

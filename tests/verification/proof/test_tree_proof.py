@@ -28,6 +28,7 @@ CELLS, LAW, JOINT, COUNT = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("siblings", ALL)
 def test_the_exact_test_also_finds_the_scalar_loop_right(siblings):
     def by_loops(*arrays, validate, **keywords):
@@ -52,6 +53,7 @@ def single_precision(forest, links, accept, final, scheme):
     return walk_and_draw(forest, links, accept.astype(np.float32).astype(float), final, scheme)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", [accepts_at_equality, draws_at_equality, single_precision])
 @pytest.mark.parametrize("siblings", ALL)
 def test_the_exact_test_sees_what_a_sample_may_miss(mutant, siblings):

@@ -99,6 +99,7 @@ def assert_same(result, expected):
         assert found.dtype == np.int64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SIBLINGS)
 def test_equals_the_scalar_loop(scheme):
     @settings(derandomize=True, deadline=None, max_examples=250)
@@ -111,6 +112,7 @@ def test_equals_the_scalar_loop(scheme):
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("siblings", SIBLINGS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("B", "N", "V"), [(300, 12, 16), (40, 9, 1500), (3, 4, 70_000)])
@@ -119,6 +121,7 @@ def test_equals_the_scalar_loop_on_trees_of_any_size(B, N, V, dtype, siblings):
     assert_same(verify_tree(**inputs), tree_by_loops(**inputs))
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(tree_inputs())
 def test_structure_of_the_output(inputs):
@@ -181,6 +184,7 @@ def assert_same_as_the_chain(tree_result, chain, K):
     np.testing.assert_array_equal(nodes, np.where(np.arange(D) < num_out[:, None] - 1, np.arange(D), -1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("siblings", SIBLINGS[:2])
 def test_a_chain_given_as_a_tree_gives_the_chains_result(siblings):
     @settings(derandomize=True, deadline=None, max_examples=250)
@@ -191,6 +195,7 @@ def test_a_chain_given_as_a_tree_gives_the_chains_result(siblings):
     check()
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=250)
 @given(chains(one_hot=True))
 def test_so_does_a_one_hot_chain(chain):
@@ -208,6 +213,7 @@ def test_large_chains_too(B, K, V, siblings):
     assert_same_as_the_chain(verify_tree(**as_tree(*chain), siblings=siblings), chain, K)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=100)
 @given(tree_inputs(), st.randoms(use_true_random=False))
 def test_permuting_the_rows_permutes_the_result(inputs, random):

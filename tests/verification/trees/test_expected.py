@@ -22,6 +22,7 @@ def random_trees(siblings, seed, shapes=ALL, context=None):
     return trees, pair, rng
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("siblings", SCHEMES)
 def test_each_node_is_accepted_as_often_as_stated(siblings):
     trees, _, rng = random_trees(siblings, 1)
@@ -39,6 +40,7 @@ def test_each_node_is_accepted_as_often_as_stated(siblings):
     assert abs(mean - num_out.mean()) < 4 * num_out.std() / np.sqrt(B)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("siblings", SCHEMES)
 @pytest.mark.parametrize("shape", range(1, len(SHAPES)))
 def test_the_mean_over_draws_is_that_of_the_enumeration(siblings, shape):
