@@ -80,7 +80,7 @@ def test_starting_from_a_calibrated_profile_is_said(command):
         (
             [ROW.format(load=1, k=3, baseline=120, drafted=210)],
             ("--scenario", DEMO, "--out", "/nowhere/mine.yaml"),
-            "name a file in an existing folder",
+            "name a file in a writable folder that exists",
         ),
     ],
     ids=["rows that do not say everything", "another unit", "no such sweep", "open loops", "nowhere to write"],
