@@ -1,1 +1,1 @@
-"""Records in, meaning out: metrics, intervals, crossings and the closed forms. Pure functions; no simulation here."""
+"""Records in, meaning out: metrics, intervals, crossings and closed forms. Pure functions; no simulation here."""

@@ -1,4 +1,4 @@
-"""What the verifier accepted, from the records of one run, in the words engines log.
+"""What the verifier accepted, from the records of one run, in the terms that engines log.
 
 Knows nothing of the drafter or of the acceptance that a simulation was given: it counts what came out, so that a
 measured run and a simulated one are compared on the same numbers. Everywhere here a *verify* is a round with drafts,
@@ -22,13 +22,13 @@ class AcceptanceSummary:
 
     Attributes:
         verifies: rounds with drafts.
-        acceptance_length: tokens that requests received per verify; the end of an output cuts some short.
+        acceptance_length: tokens received per verify; the end of an output cuts some short [tokens].
         untouched_verifies: verifies in which the output could not end; see ``untouched``.
-        untouched_acceptance_length: tokens per verify over those; the mean that closed forms speak of.
-        marginal: [K] verifies that accepted positions 1..i, divided by all verifies, as engines log it; 1 + Σ marginal
-            is the mean of accepted + 1. With ragged drafts it falls also where no draft was proposed.
-        conditional: [K] of the verifies that drafted position i and accepted all before it, those that accepted it too.
-        wasted_draft_fraction: draft tokens that no request received, divided by all draft tokens.
+        untouched_acceptance_length: tokens per verify over those; the mean that closed forms predict [tokens].
+        marginal: verifies that accepted positions 1..i over all verifies, as engines log it [K]; 1 + Σ marginal is the
+            mean of accepted + 1. With ragged drafts it also falls where no draft was proposed.
+        conditional: of the verifies that drafted position i and accepted all before it, the share that accepted it [K].
+        wasted_draft_fraction: draft tokens that no request received over all draft tokens.
     """
 
     verifies: int
@@ -67,7 +67,7 @@ def tallied_acceptance(tally: RoundTally) -> AcceptanceSummary:
 
 
 def _summary(drafted: Ints, nodes: Ints, accepted: Ints, emitted: Ints, free: Bools, count: Ints) -> AcceptanceSummary:
-    """Of kinds of verifies, and how many there were of each [kinds]."""
+    """Summary of kinds of verifies; ``count`` says how many there were of each, all [kinds]."""
     reached, passed = _by_position(drafted, accepted, count)
     verifies, untouched_verifies = int(count.sum()), int(count[free].sum())
     return AcceptanceSummary(
@@ -82,7 +82,7 @@ def _summary(drafted: Ints, nodes: Ints, accepted: Ints, emitted: Ints, free: Bo
 
 
 def acceptance_length(accepted: NDArray[np.integer]) -> Floats:
-    """Mean of accepted + 1 over the verifies of each request [requests]; NaN where nothing was drafted.
+    """Mean of accepted + 1 over the verifies of each request [requests] [tokens]; NaN where nothing was drafted.
 
     Args:
         accepted: as in ``RequestRecords`` [requests, K + 1]. The end of an output cuts nothing short here.
@@ -94,10 +94,10 @@ def acceptance_length(accepted: NDArray[np.integer]) -> Floats:
 
 
 def untouched(requests: RequestRecords, rounds: RoundRecords) -> Bools:
-    """[rounds] True where the output could not end within the round, whatever the verifier said.
+    """Whether the output could not end within the round, whatever the verifier did, bool [rounds].
 
-    These are rounds with more tokens left to receive than the longest draft of the run. Choosing by what was left
-    before the round matters: choosing rounds that *were* not cut short would keep short runs of acceptance near the
+    These are rounds that begin with more tokens left than the longest draft of the run. The choice must depend on what
+    was left before the round: choosing rounds that *were* not cut short would keep short runs of acceptance near the
     end of an output, drop long ones, and bias the mean.
     """
     order = np.argsort(rounds.request, kind="stable")
@@ -112,7 +112,7 @@ def untouched(requests: RequestRecords, rounds: RoundRecords) -> Bools:
 
 
 def _by_position(drafted: Ints, accepted: Ints, count: Ints) -> tuple[Floats, Floats]:
-    """[K] verifies that drafted position i and accepted all before it, and of those the ones that accepted it."""
+    """Verifies that drafted position i and accepted all before it, and those that also accepted it, both [K]."""
     positions = np.arange(1, drafted.max(initial=0) + 1)[:, None]
     reached = ((accepted >= positions - 1) & (drafted >= positions)) @ count
     return reached.astype(np.float64), ((accepted >= positions) @ count).astype(np.float64)

@@ -1,6 +1,6 @@
-"""How far predictions lie from measurements: relative errors, and whether two break-even loads are the same.
+"""How far predictions lie from measurements: relative errors, and whether two break-even loads agree.
 
-Knows nothing of how either came about.
+Knows nothing of how either was obtained.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class ErrorSummary:
     """Relative errors of predictions, predicted / measured - 1.
 
     Attributes:
-        n: how many.
-        mape: mean absolute error.
+        n: number of points.
+        mape: mean absolute error, as a fraction.
         median, p90: of the absolute errors.
         bias: mean error; positive where predictions are high.
         worst: index of the largest absolute error.
@@ -40,7 +40,7 @@ class ErrorSummary:
 
 
 def error_summary(predicted: ArrayLike, measured: ArrayLike) -> ErrorSummary | None:
-    """Errors of predictions against measurements, both [points] and positive; None without any."""
+    """Relative errors of positive predictions and measurements in one unit, both [points]; None if empty."""
     errors = np.asarray(predicted, dtype=np.float64) / np.asarray(measured, dtype=np.float64) - 1
     if errors.size == 0:
         return None
@@ -51,11 +51,12 @@ def error_summary(predicted: ArrayLike, measured: ArrayLike) -> ErrorSummary | N
 
 @dataclass(frozen=True)
 class BreakEven:
-    """The load from which on speculation stops paying, as far as a sweep shows it.
+    """The load above which speculation stops paying, as far as a sweep shows it.
 
     Attributes:
-        load: where the mean line falls through 1.0 for the last time; NaN where it does not within the sweep.
-        low, high: its interval; 0 or infinity where that runs out of the sweep.
+        load: where the mean curve last falls through a speedup of 1.0 [requests]; NaN where it does not within the
+            sweep.
+        low, high: its interval [requests]; 0 or infinity where it runs out of the sweep.
     """
 
     load: float
@@ -64,7 +65,7 @@ class BreakEven:
 
     @property
     def crosses(self) -> bool:
-        """Whether the mean line falls through 1.0 within the sweep."""
+        """Whether the mean curve falls through 1.0 within the sweep."""
         return not math.isnan(self.load)
 
     def __str__(self) -> str:
@@ -78,13 +79,13 @@ class BreakEven:
 def measured_break_even(loads: ArrayLike, speedups: ArrayLike, uncertainty: ArrayLike) -> BreakEven:
     """Break-even of measured speedups, each known within a relative half-width.
 
-    Between two loads the logarithm of the speedup and of its ends runs straight in the logarithm of the load; the
+    Between two loads the logarithms of the speedup and of its ends are linear in the logarithm of the load; the
     interval is where the band from speedup·(1 - u) to speedup/(1 - u) contains 1.
 
     Args:
-        loads: [loads] ascending.
-        speedups: [loads] positive.
-        uncertainty: [loads] relative half-widths u, below 1.
+        loads: concurrent requests, ascending [loads].
+        speedups: ratios of throughput, positive [loads].
+        uncertainty: relative half-widths u, below 1 [loads].
     """
     loads, mean = np.asarray(loads, dtype=np.float64), np.log(np.asarray(speedups, dtype=np.float64))
     half = -np.log1p(-np.asarray(uncertainty, dtype=np.float64))
@@ -92,9 +93,12 @@ def measured_break_even(loads: ArrayLike, speedups: ArrayLike, uncertainty: Arra
 
 
 def predicted_break_even(loads: ArrayLike, speedups: ArrayLike) -> BreakEven:
-    """Break-even of simulated speedups [replications, loads]: the band is the t interval of their mean.
+    """Break-even of simulated speedups [replications, loads] at loads [loads], from the t interval of their mean.
 
-    One replication has no spread; its line is then taken as exact.
+    One replication has no spread; its curve is taken as exact.
+
+    Raises:
+        ValueError: as ``find_crossings``, with two replications or more.
     """
     loads, speedups = np.asarray(loads, dtype=np.float64), np.asarray(speedups, dtype=np.float64)
     mean = np.log(speedups).mean(axis=0)
@@ -117,9 +121,9 @@ def _begin_of_last(found: Crossings, last: float) -> float:
 
 
 def same_break_even(one: BreakEven, other: BreakEven, loads: ArrayLike) -> bool:
-    """Whether two intervals overlap or lie within one step of the grid of loads.
+    """Whether two intervals overlap or lie within one step of the measured grid of loads [loads].
 
-    Steps are counted along the logarithm of the load, in units of the distance between neighbouring loads measured.
+    Steps are counted along the logarithm of the load, in units of the distance between neighbouring loads.
     """
     grid = np.log(np.asarray(loads, dtype=np.float64))
     below, above = sorted((one, other), key=lambda interval: interval.low)

@@ -1,12 +1,13 @@
-"""What speculation yields on paper: constant acceptance, decode only, a device that is either streaming or computing.
+"""What speculation yields on paper: constant acceptance, decode only, a device that either streams or computes.
 
 Knows nothing of prefill, attention, scheduling, host time or outputs that end: the simulator is compared with these
-laws where they apply, and used where they do not. Leviathan et al., "Fast inference from transformers via speculative
-decoding" (arXiv 2211.17192), derive the expected tokens and the speedup at batch 1.
+formulas where they apply, and used where they do not. Leviathan et al., "Fast inference from transformers via
+speculative decoding" (arXiv 2211.17192), derive the expected tokens and the speedup at batch 1; the ideal device is the
+roofline of Williams, Waterman and Patterson (CACM 2009).
 
 Throughout, alpha is the probability that a draft token is accepted given that those before it were, gamma the number
 of draft tokens per verify, and draft_cost the time of one draft pass divided by that of a one-token target pass. The
-last is taken as constant in the batch, which flatters large drafters at large batches.
+last is taken as constant in the batch, which flatters large drafters at large batches. Results are float64.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from specsim.arrays import Floats
 
 
 def expected_tokens(alpha: ArrayLike, gamma: ArrayLike) -> Floats:
-    """Mean tokens per verify, (1 − α^(γ+1)) / (1 − α): the accepted ones and the recovered or bonus token.
+    """Mean tokens per verify, (1 − α^(γ+1)) / (1 − α), with the recovered or bonus token (arXiv 2211.17192, eq. 1).
 
     Args:
         alpha: conditional acceptance in [0, 1]; broadcast against gamma.
@@ -37,10 +38,10 @@ def expected_tokens(alpha: ArrayLike, gamma: ArrayLike) -> Floats:
 
 
 def expected_tokens_of(conditional: ArrayLike) -> Floats:
-    """Mean tokens per verify of an acceptance profile: 1 + Σ of its cumulative products.
+    """Mean tokens per verify of an acceptance profile [..., γ] → [...]: 1 + Σ of its cumulative products.
 
     Args:
-        conditional: [..., γ], probability that position i is accepted given that those before it were.
+        conditional: probability that position i is accepted given that those before it were [..., γ].
     """
     return np.asarray(1 + np.cumprod(np.asarray(conditional, dtype=np.float64), axis=-1).sum(axis=-1))
 
@@ -48,7 +49,9 @@ def expected_tokens_of(conditional: ArrayLike) -> Floats:
 def speedup(
     expected_tokens: ArrayLike, gamma: ArrayLike, draft_cost: ArrayLike, verify_cost: ArrayLike = 1.0
 ) -> Floats:
-    """Output tokens/s with speculation over without, at equal concurrency: E / (γ·c + v).
+    """Output tokens/s with speculation over without at equal concurrency, E / (γ·c + v), in the broadcast shape.
+
+    At v = 1 this is theorem 3.8 of arXiv 2211.17192.
 
     Args:
         expected_tokens: tokens per verify.
@@ -67,32 +70,32 @@ def best_gamma(alpha: float, draft_cost: float, max_gamma: int) -> int:
 
 
 def ridge_tokens(peak: float, bandwidth: float, bytes_per_weight: float = 2.0) -> float:
-    """Tokens in one pass at which the ideal device turns from streaming weights to computing.
+    """Tokens in one pass at which the ideal device turns from streaming weights to computing: the ridge.
 
     A weight costs bytes_per_weight / bandwidth to read, once per pass, and 2 / peak to use, once per token.
 
     Args:
         peak: dense peak [FLOP/s].
         bandwidth: memory bandwidth [B/s].
-        bytes_per_weight: 2 for BF16, 1 for FP8.
+        bytes_per_weight: 2 for BF16, 1 for FP8 [B].
     """
     return peak / bandwidth * bytes_per_weight / 2
 
 
 def pass_cost(tokens: ArrayLike, ridge_tokens: float) -> Floats:
-    """Time of a pass over ``tokens`` tokens on the ideal device [one-token target passes]."""
+    """Time of a pass on the ideal device [one-token target passes], in the shape of ``tokens``."""
     return np.maximum(1.0, np.asarray(tokens, dtype=np.float64) / ridge_tokens)
 
 
 def speedup_at_batch(batch: ArrayLike, ridge_tokens: float, alpha: float, gamma: int, draft_cost: float) -> Floats:
-    """Speedup on the ideal device, E·t(B) / (γ·c + t(B·(γ+1))) with t = ``pass_cost``; B is the batch."""
+    """Speedup on the ideal device by batch B, any shape: E·t(B) / (γ·c + t(B·(γ+1))) with t = ``pass_cost``."""
     batch = np.asarray(batch, dtype=np.float64)
     verify = pass_cost(batch * (gamma + 1), ridge_tokens)
     return speedup(expected_tokens(alpha, gamma) * pass_cost(batch, ridge_tokens), gamma, draft_cost, verify)
 
 
 def free_verify_batch(ridge_tokens: float, gamma: int) -> int:
-    """The largest batch whose verifying pass costs no more than a one-token pass: batch·(γ+1) ≤ ridge.
+    """The largest batch whose verifying pass costs no more than a one-token pass: batch·(γ+1) ≤ ridge [requests].
 
     Speculation goes on *paying* well past it; see ``break_even_batch``. Zero when even one request is too many.
     """
@@ -100,14 +103,15 @@ def free_verify_batch(ridge_tokens: float, gamma: int) -> int:
 
 
 def break_even_batch(ridge_tokens: float, alpha: float, gamma: int, draft_cost: float) -> float | None:
-    """The batch from which on speculation no longer gains output tokens/s on the ideal device.
+    """The batch above which speculation no longer gains output tokens/s on the ideal device.
 
     Solves E·t(B) = γ·c + t(B·(γ+1)). The speedup is constant while verifying is free, falls from there on, and cannot
-    exceed 1 once plain decoding computes too (E ≤ γ+1), so there is one solution at most and it lies at or below the
-    ridge. Even full acceptance by a free drafter (α = 1, c = 0) has one: the ridge, where the gain ends in a tie.
+    exceed 1 once plain decoding computes too (E ≤ γ+1), so there is at most one solution, at or below the ridge. Even
+    full acceptance by a free drafter (α = 1, c = 0) has one: the ridge, where the gain ends in a tie.
 
     Returns:
-        The batch, not rounded; None when speculation gains at no batch (E ≤ 1 + γ·c, in particular γ = 0 or α = 0).
+        The batch [requests], not rounded; None when speculation gains at no batch (E ≤ 1 + γ·c, such as γ = 0 or α =
+        0).
     """
     gain = float(expected_tokens(alpha, gamma)) - gamma * draft_cost
     return None if gain <= 1 else ridge_tokens * gain / (gamma + 1)

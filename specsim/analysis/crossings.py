@@ -1,7 +1,7 @@
-"""From which load on does speculation stop paying? Every crossing of speedup 1.0, each with an interval.
+"""Above which load does speculation stop paying? Every crossing of speedup 1.0, each with an interval.
 
-Knows nothing of how the speedups came about, nor of loads between those measured: there it draws straight lines in the
-logarithm of the batch, and beyond them it claims nothing.
+Knows nothing of how speedups were obtained. Between measured loads it interpolates linearly in the logarithm of the
+batch, and beyond them it claims nothing.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Span:
 
 @dataclass(frozen=True)
 class Crossing:
-    """Where the speedup passes 1.0.
+    """A load at which the speedup passes 1.0.
 
     Attributes:
-        batch: where the mean line crosses.
-        low, high: ends of the interval [batch]; None where it runs out of what was measured.
+        batch: where the mean curve crosses [requests].
+        low, high: ends of the interval [requests]; None where it runs out of the measured range.
         stops_paying: True when speculation pays below and costs above, False for the reverse.
     """
 
@@ -57,10 +57,10 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Crossings:
-    """What a measured curve says about 1.0. The three kinds of span cover the batches measured, without overlap.
+    """What a measured curve says about 1.0. The three kinds of span cover the measured batches without overlap.
 
     Attributes:
-        verdict: "always pays" or "never pays" when the band lies on one side at every batch measured; "crosses" when at
+        verdict: "always pays" or "never pays" when the band lies on one side at every measured batch; "crosses" when at
             least one crossing is established; "undecided" otherwise.
         crossings: in ascending order of batch, those not established included.
         pays, costs: where the band lies above, below 1.0.
@@ -85,14 +85,17 @@ def find_crossings(batches: ArrayLike, speedups: ArrayLike, confidence: float = 
 
     The undecided set falls into connected components. One that has paying on one side and costing on the other is an
     established crossing: its ends are the interval. One that reaches the first or the last load has an open end there
-    (None) and is not established; it counts as a crossing only if the mean line crosses in it an odd number of times.
-    A component with the same sign on both sides is no crossing. Where the mean line crosses several times within a
+    (None) and is not established; it counts as a crossing only if the mean curve crosses an odd number of times in it.
+    A component with the same sign on both sides is no crossing. Where the mean curve crosses several times within a
     component, the estimate is the middle one.
 
     Args:
-        batches: [batches] ascending and positive.
-        speedups: [replications, batches] positive. One replication alone leaves everything undecided.
+        batches: ascending and positive [batches] [requests].
+        speedups: positive ratios [replications, batches]. One replication alone leaves everything undecided.
         confidence: coverage of the band at each batch.
+
+    Raises:
+        ValueError: batches do not ascend from above 0, or speedups are not positive or of another shape.
     """
     batches, speedups = np.asarray(batches, dtype=np.float64), np.asarray(speedups, dtype=np.float64)
     if batches.ndim != 1 or batches.size == 0 or batches[0] <= 0 or np.any(np.diff(batches) <= 0):
@@ -104,7 +107,7 @@ def find_crossings(batches: ArrayLike, speedups: ArrayLike, confidence: float = 
 
 
 def crossings_of_band(batches: Floats, mean: Floats, low: Floats, high: Floats) -> Crossings:
-    """Crossings of a band of log-speedups, all of shape [batches], however the band came about."""
+    """Crossings of a band of log-speedups over batches, all float64 [batches], however the band was obtained."""
     pays, costs = _positive(batches, low), _positive(batches, -high)
     undecided = _gaps(sorted(pays + costs, key=lambda span: span.low), batches, (low <= 0) & (high >= 0))
     changes = _sign_changes(batches, mean)
@@ -132,7 +135,7 @@ def _crossings_in(span: Span, batches: Floats, sign_changes: list[tuple[float, b
 
 
 def _positive(batches: Floats, line: Floats) -> list[Span]:
-    """Where a line through [batches] knots is positive."""
+    """Where a piecewise linear curve with knots [batches] is positive."""
     spans: list[Span] = []
     start: float | None = None
     for i, value in enumerate(line):
@@ -157,7 +160,7 @@ def _gaps(decided: list[Span], batches: Floats, undecided: Bools) -> list[Span]:
 
 
 def _sign_changes(batches: Floats, line: Floats) -> list[tuple[float, bool]]:
-    """(batch, falling) wherever the line changes sign; the middle of the zeros where it rests on zero between."""
+    """(batch, falling) wherever the curve changes sign; the middle of the zeros where it rests on zero."""
     changes = []
     for left, right in pairwise(np.flatnonzero(line).tolist()):
         if line[left] * line[right] < 0:
@@ -168,10 +171,10 @@ def _sign_changes(batches: Floats, line: Floats) -> list[tuple[float, bool]]:
 
 
 def _root(batches: Floats, line: Floats, i: int) -> float:
-    """Where the line through knots i and i+1 is zero; their values must differ in sign, or one be zero."""
+    """Where the curve between knots i and i+1 is zero; their values must differ in sign, or one be zero."""
     return _between(batches[i], batches[i + 1], line[i] / (line[i] - line[i + 1]))
 
 
 def _between(low: float, high: float, weight: float) -> float:
-    """Straight in the logarithm of the batch; exact at both ends."""
+    """Linear interpolation in the logarithm of the batch; exact at both ends."""
     return float(high if weight == 1 else low * (high / low) ** weight)

@@ -22,7 +22,7 @@ class Interval:
     Attributes:
         estimate: the point estimate, in the unit of the data.
         low, high: ends of the interval, in the same unit.
-        confidence: coverage aimed at, such as 0.95.
+        confidence: target coverage, such as 0.95.
         n: independent replications behind it.
     """
 
@@ -34,7 +34,11 @@ class Interval:
 
 
 def t_quantile(confidence: float, degrees_of_freedom: int) -> float:
-    """The half-width of a two-sided Student t interval in standard errors; infinite without degrees of freedom."""
+    """Half-width of a two-sided t interval in standard errors (Student 1908); infinite without degrees of freedom.
+
+    Raises:
+        ValueError: the confidence is not between 0 and 1.
+    """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
     if degrees_of_freedom < 1:
@@ -48,12 +52,15 @@ def mean_band(values: ArrayLike, confidence: float = 0.95) -> tuple[Floats, Floa
     """Means over the first axis and half-widths of their pointwise t intervals.
 
     Args:
-        values: [replications, ...], at least one replication.
+        values: at least one replication [replications, ...].
         confidence: coverage of each point taken alone.
 
     Returns:
-        Means [...] and half-widths [...]; with one replication the spread is unknown and half-widths are infinite.
-        Replications that are all equal give exactly their value and a half-width of exactly 0.
+        Means [...] and half-widths [...] in the unit of the values; with one replication half-widths are infinite, and
+        replications that are all equal give exactly their value and a half-width of exactly 0.
+
+    Raises:
+        ValueError: there are no replications.
     """
     values = np.asarray(values, dtype=np.float64)
     n = len(values)
@@ -68,11 +75,10 @@ def mean_band(values: ArrayLike, confidence: float = 0.95) -> tuple[Floats, Floa
 
 
 def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Mean of independent replications with its t interval; (−inf, inf) when there is only one.
+    """Mean of independent replications [replications] with its t interval, in their unit; (−inf, inf) for only one.
 
-    Args:
-        values: [replications].
-        confidence: coverage aimed at.
+    Raises:
+        ValueError: there are no replications.
     """
     mean, half = (float(part) for part in mean_band(values, confidence))
     return Interval(mean, mean - half, mean + half, confidence, np.size(values))
@@ -85,9 +91,12 @@ def paired_speedup_interval(treated: ArrayLike, baseline: ArrayLike, confidence:
     the interval of a/b the mirror image of that of b/a. With one replication the interval is (0, inf).
 
     Args:
-        treated: [replications] positive, for example output tokens/s with speculation.
-        baseline: [replications] positive, the same quantity without.
-        confidence: coverage aimed at.
+        treated: positive, for example output tokens/s with speculation [replications].
+        baseline: positive, the same quantity without [replications].
+        confidence: target coverage.
+
+    Raises:
+        ValueError: the two differ in shape.
     """
     treated, baseline = np.asarray(treated, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
     if treated.shape != baseline.shape:
@@ -97,14 +106,15 @@ def paired_speedup_interval(treated: ArrayLike, baseline: ArrayLike, confidence:
 
 
 def unpaired_speedup_interval(treated: ArrayLike, baseline: ArrayLike, confidence: float = 0.95) -> Interval:
-    """The same where replications of the two have nothing in common: independent samples, of any numbers.
+    """Ratio of geometric means treated/baseline of independent samples, which may differ in size.
 
-    Half-widths of the two t intervals on logarithms add up as squares, each with its own degrees of freedom. Of samples
-    of one size that is never narrower than Welch's interval, whose degrees of freedom are those of one of them or more.
+    Half-widths of the two t intervals on logarithms add in quadrature, each with its own degrees of freedom. For
+    samples of one size that is never narrower than Welch's interval, which has at least as many degrees of freedom as
+    either.
 
     Args:
-        treated, baseline: [replications of each] positive.
-        confidence: coverage aimed at.
+        treated, baseline: positive [replications of each].
+        confidence: target coverage.
     """
     own, other = (mean_interval(np.log(np.asarray(values)), confidence) for values in (treated, baseline))
     log = own.estimate - other.estimate

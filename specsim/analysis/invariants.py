@@ -1,7 +1,7 @@
 """What must hold of every simulated run, whatever its requests, limits, drafts and clients; else the engine is wrong.
 
-Knows the records alone: nothing of how the engine schedules, and nothing of what a run is to be compared with. Records
-that were measured need not comply, since clients and servers have clocks of their own.
+Knows the records alone: nothing of how the engine schedules or of what a run is compared with. Measured records need
+not comply, since clients and servers have clocks of their own.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ at once, which for up to 2^40 terms rounds at most 16 + 40 times; the terms them
 
 
 def violations_of_all(run: RunRecords, kv_pools: Sequence[int]) -> list[str]:
-    """What a run breaks, a line each: what must hold of one replica has to hold of each of several.
+    """What a run breaks, one line each: what must hold of one replica must hold of each of several.
 
     Args:
         run: as for ``violations``.
-        kv_pools: size of each replica's KV pool.
+        kv_pools: size of each replica's KV pool [tokens].
     """
     if run.requests.replica is None:
         return violations(run, kv_pools[0])
@@ -40,11 +40,11 @@ def violations_of_all(run: RunRecords, kv_pools: Sequence[int]) -> list[str]:
 
 
 def violations(run: RunRecords, kv_tokens: int | None = None) -> list[str]:
-    """What a run of one replica breaks, a line each, with the first request, step or round that does.
+    """What a run of one replica breaks, one line each, with the first request, step or round that does.
 
     Args:
         run: at least one request; all fields of a table are equally long.
-        kv_tokens: size of the KV pool; None where it is not known.
+        kv_tokens: size of the KV pool [tokens]; None where it is not known.
 
     Returns:
         Nothing for a good run.
@@ -83,7 +83,7 @@ def requests_are_served(requests: RequestRecords) -> Iterator[str]:
 
 
 def caches_move_once(requests: RequestRecords) -> Iterator[str]:
-    """A prompt's cache goes to where its request is decoded after the first token, and decoding begins after that."""
+    """A prompt's cache moves to the replica that decodes after the first token, and decoding begins after that."""
     r = requests
     if r.prefill_replica is None or r.transferred is None or r.resumed is None:
         return
@@ -99,7 +99,7 @@ def caches_move_once(requests: RequestRecords) -> Iterator[str]:
 
 
 def steps_follow_each_other(steps: StepRecords, kv_tokens: int | None = None) -> Iterator[str]:
-    """Time only goes on, steps do not overlap, their parts add up, and the KV cache stays within its pool."""
+    """Time never goes back, steps do not overlap, their parts add up, and the KV cache stays within its pool."""
     s, before = steps, np.append(-np.inf, steps.end[:-1])
     yield from _each("step", ~(s.end > s.start), "ends at {} s, begins at {} s", s.end, s.start)
     yield from _each("step", s.start < before, "begins at {} s, before the last one ends at {} s", s.start, before)
@@ -119,21 +119,21 @@ def steps_follow_each_other(steps: StepRecords, kv_tokens: int | None = None) ->
 
 
 def steps_hold_who_is_there(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
-    """Whoever is sent and not finished is in service or waits."""
+    """Each request that is sent and not finished is in service or waits."""
     there, running, waiting = _present(requests, steps.start), steps.num_running, steps.num_waiting
     told = "has {} in service and {} waiting, and {} are sent and not finished"
     yield from _each("step", there != running + waiting, told, running, waiting, there)
 
 
 def rests_only_when_empty(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
-    """Between steps there is no time unless nobody is there."""
+    """Time passes between steps only while the system is empty."""
     rests = np.append(False, steps.start[1:] > steps.end[:-1])
     sent, gone = (np.searchsorted(np.sort(times), steps.start) for times in (requests.arrival, requests.finish))
     yield from _each("step", rests & (sent > gone), "begins after a rest, with {} requests there", sent - gone)
 
 
 def tokens_come_with_steps(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
-    """Whoever is admitted is so when a step begins, and tokens are ready when one ends."""
+    """Requests are admitted when a step begins, and tokens are ready when one ends."""
     for name, times, moments in (
         ("is admitted at {} s, when no step begins", requests.admitted, steps.start),
         ("has its first token at {} s, when no step ends", requests.first_token, steps.end),
@@ -144,10 +144,10 @@ def tokens_come_with_steps(requests: RequestRecords, steps: StepRecords) -> Iter
 
 
 def obeys_littles_law(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
-    """The mean number in the system, as steps counted it, is arrivals per second times the mean time in the system.
+    """The mean number in the system, as steps counted it, is the arrival rate times the mean time in it (Little 1961).
 
-    Over a run that begins and ends empty this is no matter of chance. To those whom a step found there come those who
-    were sent while it ran, until it ended.
+    Over a run that begins and ends empty this holds exactly. Requests that a step found are joined by those sent while
+    it ran, until it ended.
     """
     there = ((steps.num_running + steps.num_waiting) * (steps.end - steps.start)).sum()
     step = np.searchsorted(steps.start, requests.arrival, "left") - 1
@@ -163,14 +163,14 @@ def obeys_littles_law(requests: RequestRecords, steps: StepRecords) -> Iterator[
 
 
 def emits_what_was_asked(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
-    """Steps yield as many tokens as requests asked for."""
+    """Steps emit as many tokens as requests asked for."""
     emitted, asked = steps.num_emitted.sum(), requests.output_tokens.sum()
     if emitted != asked:
         yield f"steps: all yield {emitted} output tokens, and requests asked for {asked}"
 
 
 def computes_what_was_asked(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
-    """Prompts are computed but for what was in the cache, or none is; unless somebody lost their place."""
+    """Prompts are computed but for cached tokens, or not at all; preempted requests excepted."""
     computed, asked = steps.num_prompt_tokens.sum(), (requests.prompt_tokens - requests.cached_tokens).sum()
     wrong = (requests.cached_tokens < 0) | (requests.cached_tokens >= requests.prompt_tokens)
     told = "found {} of {} prompt tokens in the cache"
@@ -180,7 +180,7 @@ def computes_what_was_asked(requests: RequestRecords, steps: StepRecords) -> Ite
 
 
 def rounds_add_up(requests: RequestRecords, steps: StepRecords, rounds: RoundRecords) -> Iterator[str]:
-    """Each decode of a step has its round, and rounds give requests what they asked for, when they received it."""
+    """Each decode of a step has its round, and rounds give requests all their tokens at the times recorded."""
     number, num_steps = len(requests.finish), len(steps.end)
     strays = (rounds.step < 0) | (rounds.step >= num_steps) | (rounds.request < 0) | (rounds.request >= number)
     told = "is of step {} and request {}, which do not exist"
@@ -210,7 +210,7 @@ def rounds_add_up(requests: RequestRecords, steps: StepRecords, rounds: RoundRec
 
 
 def tally_adds_up(requests: RequestRecords, steps: StepRecords, tally: RoundTally) -> Iterator[str]:
-    """Counted verifies are those of the steps; other tokens come from prompts, one each time that one is whole."""
+    """Counted verifies are those of the steps; other tokens come from prompts, one for each prompt that is complete."""
     for name, recorded, counted in (
         ("decodes", steps.num_decodes.sum(), tally.count.sum()),
         ("draft tokens", steps.num_draft_tokens.sum(), (tally.count * tally.num_nodes).sum()),
@@ -232,13 +232,13 @@ def tally_adds_up(requests: RequestRecords, steps: StepRecords, tally: RoundTall
 
 
 def _present(requests: RequestRecords, times: Floats) -> Ints:
-    """How many are sent and not finished at these times."""
+    """Number of requests sent and not finished at these times."""
     sent, gone = (np.searchsorted(np.sort(moments), times, "right") for moments in (requests.arrival, requests.finish))
     return np.asarray(sent - gone)
 
 
 def _total(places: Ints, weights: Ints | None, number: int) -> Ints:
-    """Sums by place; counts of tokens are whole in floats."""
+    """Sums by index; token counts are whole numbers, exact in floats."""
     return np.bincount(places, weights, number).astype(np.int64)
 
 
@@ -247,7 +247,7 @@ def _unequal(kind: str, name: str, recorded: Column, counted: Column) -> Iterato
 
 
 def _each(kind: str, broken: Bools, told: str, *columns: Column) -> Iterator[str]:
-    """The first place where something is broken, told with its values, and how many others there are."""
+    """The first violation, with its values, and the number of others."""
     places = np.flatnonzero(broken)
     if places.size:
         others = f" (and {places.size - 1} more)" if places.size > 1 else ""

@@ -1,7 +1,7 @@
 """Latencies as clients of an LLM server define them, from the records of one run, and how many requests meet limits.
 
 Knows nothing of costs or schedules: records in, seconds out. Requests of one run share its queues, so the spread over
-requests is no confidence interval; replicate runs for that.
+requests is no confidence interval; replicate runs for that. All arrays are float64.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class LatencySummary:
 
 @dataclass(frozen=True)
 class LatencyLimits:
-    """What a request must not exceed to be served well [s]; infinite where nothing is asked."""
+    """Latencies that a request must not exceed to meet the SLO [s]; infinite where there is no limit."""
 
     ttft: float = math.inf
     tpot: float = math.inf
@@ -37,17 +37,17 @@ class LatencyLimits:
 
 
 def queueing(requests: RequestRecords) -> Floats:
-    """Time from sending each request to the first step that it took part in [s]."""
+    """Time from sending to the first step of each request [requests] [s]."""
     return requests.admitted - requests.arrival
 
 
 def ttft(requests: RequestRecords) -> Floats:
-    """Time to first token of each request, queueing included [s]."""
+    """Time to first token, queueing included [requests] [s]."""
     return requests.first_token - requests.arrival
 
 
 def tpot(requests: RequestRecords) -> Floats:
-    """Time per output token after the first of each request [s]; NaN for outputs of one token, which have none."""
+    """Time per output token after the first [requests] [s]; NaN for outputs of one token, which have none."""
     later = np.maximum(requests.output_tokens - 1, 0)
     elapsed = requests.finish - requests.first_token
     seconds: Floats = np.divide(elapsed, later, out=np.full(elapsed.shape, np.nan), where=later > 0)
@@ -55,26 +55,26 @@ def tpot(requests: RequestRecords) -> Floats:
 
 
 def decode_rate(requests: RequestRecords) -> Floats:
-    """Output tokens per second that each request's user sees after the first, 1/TPOT [tokens/s]; NaN where TPOT is."""
+    """Output tokens per second that a user sees after the first, 1/TPOT [requests] [tokens/s]; NaN where TPOT is."""
     return 1.0 / tpot(requests)
 
 
 def e2e(requests: RequestRecords) -> Floats:
-    """Time from sending a request to its last token [s]."""
+    """Time from sending to the last token [requests] [s]."""
     return requests.finish - requests.arrival
 
 
 def itl(steps: StepRecords, rounds: RoundRecords) -> Floats:
-    """Times between successive chunks of output of the same request [s], one per round after a request's first.
+    """Times between successive chunks of output of the same request [gaps] [s], one per round after a request's first.
 
-    A verify that emits several tokens makes one chunk, as a streaming client sees it; their mean therefore exceeds TPOT
-    when speculation is on.
+    A verify that emits several tokens makes one chunk, as a streaming client sees it; with speculation their mean
+    therefore exceeds TPOT.
     """
     return chunk_gaps(steps, rounds).seconds
 
 
 def itl_per_token(gaps: Floats, tokens: Ints) -> Floats:
-    """Times between successive chunks shared out among the tokens that they bring [s], one per token."""
+    """Times between chunks [gaps] [s] divided among the tokens of each [gaps]: one per token [Σ tokens] [s]."""
     return np.repeat(gaps / tokens, tokens)
 
 
@@ -82,9 +82,9 @@ class ChunkGaps(NamedTuple):
     """Times between successive chunks of output of the same request.
 
     Attributes:
-        seconds: how long [gaps].
-        tokens: in the chunk that ends each [gaps].
-        request: whose [gaps].
+        seconds: how long, float64 [gaps] [s].
+        tokens: number in the chunk that ends each, int64 [gaps].
+        request: index of the request, int64 [gaps].
     """
 
     seconds: Floats
@@ -114,7 +114,7 @@ def tallied_itl_per_token(tally: RoundTally) -> LatencySummary:
 
 
 def _tallied(values: Floats, count: Ints, total: float) -> LatencySummary:
-    """Of values that ascend [s], how many there are of each, and their sum."""
+    """Summary of ascending values [s] with the count of each and their sum."""
     number = int(count.sum())
     if number == 0:
         return LatencySummary(math.nan, math.nan, math.nan, math.nan, 0)
@@ -124,7 +124,7 @@ def _tallied(values: Floats, count: Ints, total: float) -> LatencySummary:
 
 
 def summarise_latency(values: Floats) -> LatencySummary:
-    """Mean and percentiles of the values that exist [s], NaN left out; percentiles interpolate linearly."""
+    """Mean and percentiles of values [n] [s], NaN left out; percentiles interpolate linearly."""
     known = values[~np.isnan(values)]
     if known.size == 0:
         return LatencySummary(math.nan, math.nan, math.nan, math.nan, 0)
@@ -133,10 +133,10 @@ def summarise_latency(values: Floats) -> LatencySummary:
 
 
 def latency_growth(requests: RequestRecords) -> float:
-    """How much longer an output token took from sending on in the last quarter of requests than in the first.
+    """E2E per output token of the last quarter of requests over the first's; NaN with fewer than two in a quarter.
 
-    A ratio of mean E2E per output token; NaN with fewer than two requests in a quarter. Where a server does not keep
-    up it grows with the run; where the last requests simply take their time it is about 1.
+    A ratio of means. In an overloaded server it grows with the run; where the last requests merely take their time it
+    is about 1.
     """
     quarter = requests.finish.size // 4
     if quarter < 2:
@@ -147,18 +147,18 @@ def latency_growth(requests: RequestRecords) -> float:
 
 
 def within_limits(requests: RequestRecords, limits: LatencyLimits) -> Bools:
-    """Whether each request met every limit, at the limit included; outputs of one token meet any TPOT."""
+    """Which requests exceeded no limit, bool [requests]; outputs of one token meet any TPOT."""
     # "Not above" rather than "at most", because a TPOT that does not exist is NaN.
     above_tpot = tpot(requests) > limits.tpot
     return np.asarray((ttft(requests) <= limits.ttft) & ~above_tpot & (e2e(requests) <= limits.e2e))
 
 
 def slo_attainment(requests: RequestRecords, limits: LatencyLimits) -> float:
-    """The fraction of requests that met every limit."""
+    """Fraction of requests that met every limit."""
     return float(within_limits(requests, limits).mean())
 
 
 def goodput(requests: RequestRecords, limits: LatencyLimits) -> float:
-    """Requests per second that met every limit, from the first arrival to the last finish."""
+    """Requests that met every limit, per second from the first arrival to the last finish [requests/s]."""
     duration = requests.finish.max() - requests.arrival.min()
     return float(within_limits(requests, limits).sum() / duration)

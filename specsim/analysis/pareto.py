@@ -1,4 +1,4 @@
-"""Which points no other point beats. Knows nothing of what they are."""
+"""Pareto frontier of points in two coordinates. Knows nothing of what they are."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ ROUNDING = 1e-9
 
 
 def on_frontier(first: ArrayLike, second: ArrayLike) -> Bools:
-    """Whether no other point is at least as good in both coordinates and better in one [points]; more is better.
+    """Whether no other point is at least as good in both coordinates and better in one, bool [points]; more is better.
 
-    Numbers that differ by rounding are equal, and equal points do not beat each other. A point without one of its
-    coordinates (NaN) is none.
+    Values that differ by rounding are equal, and equal points do not beat each other. A point with a NaN coordinate is
+    never on the frontier.
 
     Args:
-        first, second: [points], not negative.
+        first, second: coordinates in any unit, not negative [points].
     """
     x, y = (np.asarray(values, np.float64) for values in (first, second))
     as_good = (x[:, None] >= x * (1 - ROUNDING)) & (y[:, None] >= y * (1 - ROUNDING))

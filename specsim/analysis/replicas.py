@@ -1,7 +1,7 @@
-"""A run of several replicas as a run of each: the requests as a replica had them, and the steps that it took.
+"""A run of several replicas as one run of each: its requests as the replica had them, and the steps that it took.
 
-Where others compute prompts, a request is sent to the replica that decodes it when its prompt's cache is there, and
-receives one token less there; the replica that computed its prompt is done with it at the first token.
+With disaggregated prefill, a request is sent to the replica that decodes it when its prompt's cache has arrived, and
+receives one token less there; the prefill replica is done with it at the first token.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Table = TypeVar("Table", RequestRecords, StepRecords, RoundRecords)
 
 
 def num_replicas(run: RunRecords) -> int:
-    """How many took part; those of the highest numbers that nothing was sent to are not seen."""
+    """Number of replicas that took part; idle ones with the highest numbers are not seen."""
     requests = run.requests
     if requests.replica is None:
         return 1
@@ -52,7 +52,7 @@ def replica_run(run: RunRecords, replica: int) -> RunRecords:
 
 
 def _requests_at(run: RunRecords, replica: int, rounds: RoundRecords | None) -> tuple[RequestRecords, Bools]:
-    """The requests that a replica had, and which they are; ``rounds`` are its own, by the run's requests."""
+    """The requests of a replica and a mask of them, bool [requests]; ``rounds`` are its own, by the run's requests."""
     requests = run.requests
     alone: dict[str, Any] = dict.fromkeys(("replica", "prefill_replica", "transferred", "resumed", "accepted"))
     decoded = np.asarray(requests.replica == replica)
@@ -84,5 +84,5 @@ def _chosen(table: Table, chosen: Bools) -> Table:
 
 
 def _renumbered(places: Ints, chosen: Bools) -> Ints:
-    """Numbers among those chosen."""
+    """Indices among the chosen entries."""
     return np.asarray((np.cumsum(chosen) - 1)[places])

@@ -1,4 +1,4 @@
-"""How much of a device a run made use of: its bandwidth, its arithmetic, its KV pool. Records in, shares out.
+"""How much of a device a run used: its bandwidth, its arithmetic, its KV pool. Records in, shares out.
 
 Knows nothing of devices: peaks and pool sizes are arguments.
 """
@@ -17,21 +17,21 @@ BYTES, PEAK_SECONDS = USES.index("bytes"), USES.index("seconds_at_peak")
 
 
 def bandwidth_share(steps: StepRecords, bandwidth: float | Floats, window: Window | None = None) -> float:
-    """Bytes that steps moved, of what the device could move in the time that they took; NaN where they are not known.
+    """Share of memory bandwidth used: bytes moved over peak bytes in the time of the steps; NaN if unknown.
 
     Args:
         steps: of a run.
-        bandwidth: the device's peak, or that of each step's [B/s].
+        bandwidth: the device's peak [B/s]: one, or one per step [steps].
         window: counts the steps that ended within it; all by default.
     """
     return _share(steps, BYTES, bandwidth, window)
 
 
 def flops_share(steps: StepRecords, window: Window | None = None) -> float:
-    """Operations of steps, of what the device could do at full peaks in the time that they took; NaN where unknown.
+    """Share of compute used: operations over those at full peak in the time of the steps; NaN where they are unknown.
 
-    What target and drafter compute for tokens of requests, drafts that are rejected among them and the padding of
-    graphs not, each at the peak of its precision.
+    Counts what target and drafter compute for tokens of requests, rejected drafts included and padding of graphs
+    excluded, each at the peak of its precision.
     """
     return _share(steps, PEAK_SECONDS, 1.0, window)
 
@@ -46,16 +46,16 @@ def _share(steps: StepRecords, use: int, peak: float | Floats, window: Window | 
 
 
 def _over_time(rate: float | Floats | Ints, seconds: Floats) -> float:
-    """What a rate comes to, one that is the same throughout or one of each step."""
+    """Integral of a rate over time: one rate throughout, or one per step."""
     return float((rate * seconds).sum() if isinstance(rate, np.ndarray) else rate * seconds.sum())
 
 
 def kv_share(steps: StepRecords, kv_tokens: int | Ints, window: Window | None = None) -> tuple[float, float]:
-    """(mean, peak) share of the KV pool that is held, over the time spent in steps.
+    """(mean, peak) share of the KV pool in use, over the time spent in steps.
 
     Args:
         steps: of a run.
-        kv_tokens: size of the pool, whole blocks, or of each step's.
+        kv_tokens: size of the pool in whole blocks [tokens]: one, or one per step, int64 [steps].
         window: the time that the mean is over; the peak is of the whole run.
     """
     seconds = seconds_within(steps, window)
@@ -65,5 +65,5 @@ def kv_share(steps: StepRecords, kv_tokens: int | Ints, window: Window | None = 
 
 
 def busy_share(steps: StepRecords, window: Window) -> float:
-    """Of the time of a window, that spent in steps."""
+    """Share of a window's time spent in steps."""
     return float(seconds_within(steps, window).sum() / (window[1] - window[0]))

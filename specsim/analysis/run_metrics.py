@@ -13,11 +13,11 @@ MS, PERCENT = 1e3, 100.0
 
 
 class Metric(NamedTuple):
-    """A number per run.
+    """One number per run.
 
     Attributes:
-        name: what it is.
-        unit: of ``value``; empty without one.
+        name: of the metric.
+        unit: of ``value``; empty for pure numbers.
         compute: the number, in SI units.
         description: for the data dictionary.
         scale: from SI to the unit.
@@ -35,7 +35,7 @@ class Metric(NamedTuple):
         return f"{self.name} [{self.unit}]" if self.unit and not self.name.endswith(self.unit) else self.name
 
     def value(self, view: RunView) -> float:
-        """The number of a run, in the metric's unit."""
+        """The metric of a run, in its unit."""
         return self.compute(view) * self.scale
 
 

@@ -1,4 +1,4 @@
-"""One run looked at: what its records mean, computed when it is first asked for; simulated and measured runs share it.
+"""One run as its metrics, each computed when first asked for; simulated and measured runs share it.
 
 Knows nothing of how the records came about, and gives one number per run: intervals come from replications.
 """
@@ -41,10 +41,10 @@ class Server:
     """What served a run, as far as metrics need it.
 
     Attributes:
-        limits: that a request served well has met.
-        kv_tokens: of the KV pool, whole blocks, of each replica, int64 [replicas].
-        bandwidth: of a device at its peak, of each replica [replicas] [B/s].
-        num_devices: of the server, or of all replicas.
+        limits: latencies that a request must not exceed to meet the SLO.
+        kv_tokens: KV pool of each replica in whole blocks, int64 [replicas] [tokens].
+        bandwidth: peak of one device of each replica, float64 [replicas] [B/s].
+        num_devices: devices of all replicas together.
     """
 
     limits: LatencyLimits
@@ -54,14 +54,14 @@ class Server:
 
 
 class RunView:
-    """A run, or the part of it that lies within a window, or that is of one class of requests.
+    """A run, or the part of it within a window, or of one class of requests.
 
     Args:
         run: the records.
-        window: what counts: steps that end within it, and requests sent within it; the whole run by default.
-        server: whose run it is; only metrics of devices and of limits need it.
-        of_class: only requests of this class count; tokens then count where requests finish, since steps do not say
-            whose theirs are.
+        window: counts steps that end within it and requests sent within it; the whole run by default.
+        server: what served the run; only metrics of devices and of limits need it.
+        of_class: only requests of this class count; tokens then count where requests finish, since steps do not record
+            whose tokens they emit.
         gaps: times between chunks where they are known already; they take long to find.
     """
 
@@ -77,10 +77,10 @@ class RunView:
 
     @property
     def server(self) -> Server:
-        """Whose run it is.
+        """What served the run.
 
         Raises:
-            ValueError: when that was not said.
+            ValueError: the view was made without a server.
         """
         if self._server is None:
             raise ValueError("this metric needs the server")
@@ -98,7 +98,7 @@ class RunView:
 
     @cached_property
     def duration(self) -> float:
-        """Of the whole run [s]."""
+        """Length of the whole run [s]."""
         return self.whole[1] - self.whole[0]
 
     @cached_property
@@ -110,12 +110,12 @@ class RunView:
 
     @cached_property
     def chosen(self) -> Bools:
-        """Whether each request counts for latencies and the user's rate, bool [requests]."""
+        """Which requests count for latencies and the user's rate, bool [requests]."""
         return self._own if self.window is None else sent_within(self.run.requests, self.window) & self._own
 
     @cached_property
     def finished(self) -> Bools:
-        """Whether each request finishes within the span, bool [requests]."""
+        """Which requests finish within the span, bool [requests]."""
         if self._of_class is not None and self.window is None:
             return self._own
         return within(self.run.requests.finish, self.span) & self._own
@@ -127,19 +127,19 @@ class RunView:
 
     @cached_property
     def tokens_per_s(self) -> float:
-        """Output tokens per second of the span."""
+        """Output tokens per second of the span [tokens/s]."""
         if self._of_class is None:
             return output_tokens_per_s(self.run, self.span)
         return float(self.run.requests.output_tokens[self.finished].sum() / self.seconds)
 
     @cached_property
     def client_tokens_per_s(self) -> float:
-        """All output tokens over the whole run, as a benchmark client reports it: ramp and tail are in it."""
+        """Output tokens per second of the whole run, ramp and tail included, as clients report it [tokens/s]."""
         return float(self.run.requests.output_tokens.sum() / self.duration)
 
     @cached_property
     def requests_per_s(self) -> float:
-        """Requests that finish, per second of the span."""
+        """Requests that finish, per second of the span [requests/s]."""
         return float(self.finished.sum()) / self.seconds
 
     @cached_property
@@ -148,7 +148,7 @@ class RunView:
 
     @cached_property
     def goodput(self) -> float:
-        """Requests that finish and met the limits, per second of the span."""
+        """Requests that finish and met the limits, per second of the span [requests/s]."""
         return float(self._good[self.finished].sum()) / self.seconds
 
     @cached_property
@@ -183,7 +183,7 @@ class RunView:
 
     @cached_property
     def gaps(self) -> ChunkGaps | None:
-        """Times between chunks; None where rounds are only counted."""
+        """Times between chunks [s]; None where rounds are only counted."""
         if self._known_gaps is not None or self.run.rounds is None:
             return self._known_gaps
         return chunk_gaps(self.run.steps, self.run.rounds)
@@ -205,25 +205,29 @@ class RunView:
 
     @cached_property
     def running_batch(self) -> float:
-        """Requests running, on all replicas together, averaged over the time of the span in which any is in a step."""
+        """Requests running on all replicas, averaged over the time of the span in which any is in a step."""
         return mean_running_batch(self.run.steps, self.window)
 
     @cached_property
     def busy_fraction(self) -> float:
-        """Time spent in steps over the duration, the mean over replicas."""
+        """Share of the run's time spent in steps, the mean over replicas."""
         steps = self.run.steps
         return float((steps.end - steps.start).sum()) / self.duration / num_replicas(self.run)
 
     @cached_property
     def part_shares(self) -> dict[str, float]:
-        """Part of a step → its share of the time spent in steps; they sum to 1."""
+        """Part of a step → its share of the time spent in steps; shares sum to 1."""
         steps = self.run.steps
         busy = float((steps.end - steps.start).sum())
         return dict(zip(PARTS, (steps.parts.sum(axis=0) / busy).tolist(), strict=True))
 
     @cached_property
     def acceptance(self) -> AcceptanceSummary:
-        """Of the whole run: acceptance does not warm up."""
+        """Acceptance over the whole run, as acceptance has no warm-up.
+
+        Raises:
+            ValueError: the run has neither rounds nor a tally of them.
+        """
         if self.run.tally is not None:
             return tallied_acceptance(self.run.tally)
         if self.run.rounds is None:
@@ -232,7 +236,7 @@ class RunView:
 
     @cached_property
     def drafted_per_s(self) -> float:
-        """Draft tokens per second of the whole run."""
+        """Draft tokens per second of the whole run [tokens/s]."""
         return float(self.run.steps.num_draft_tokens.sum()) / self.duration
 
     @property

@@ -1,7 +1,7 @@
-"""What attention reads and multiplies in a pass: KV caches, windows of them, and the states that stand in for them.
+"""What attention reads and multiplies in a pass: KV caches, windows of them, and the states of linear attention.
 
 The sums of a pass are over its batch, so in a batch whose contexts straddle a window the window's traffic is an upper
-bound, exact once all lie within or all beyond it.
+bound, exact if all lie within or all beyond it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class KVAttention(NamedTuple):
     """Attention over a KV cache, all layers of a kind together, one device's share.
 
     Attributes:
-        layers: how many.
-        bytes_per_token: of keys and values.
-        pair_flops: for each pair of a query and a token that it attends to.
-        prompt_pair_flops: the same for the queries of prompt chunks, where MLA does not work on the latent.
+        layers: number of layers.
+        bytes_per_token: of keys and values [B].
+        pair_flops: for each pair of a query and a token that it attends to [FLOP].
+        prompt_pair_flops: the same for the queries of prompt chunks, where MLA does not work on the latent [FLOP].
         kv_heads: on the device, in each layer.
-        window: how many tokens back it sees; None for all.
+        window: tokens that a query sees back; None for all.
     """
 
     layers: int
@@ -37,7 +37,7 @@ class KVAttention(NamedTuple):
     window: int | None = None
 
     def cached_bytes(self, tokens: int) -> float:
-        """Bytes of a sequence's cache."""
+        """Size of a sequence's cache [B]."""
         return self.bytes_per_token * (tokens if self.window is None else min(tokens, self.window))
 
 
@@ -45,9 +45,9 @@ class StateAttention(NamedTuple):
     """Linear attention, all layers together, one device's share.
 
     Attributes:
-        layers: how many.
-        state_bytes: of a sequence's state, recurrent and convolution.
-        token_flops: to update and query the state by a token.
+        layers: number of layers.
+        state_bytes: of a sequence's state, recurrent and convolution [B].
+        token_flops: to update and query the state by a token [FLOP].
     """
 
     layers: int
@@ -99,5 +99,5 @@ class AttentionCost:
         )
 
     def price(self, one: Pass) -> tuple[float, float]:
-        """Seconds of one pass."""
+        """(traffic, arithmetic) of one pass [s]."""
         return price_attention(self.form, one, one.tokens)

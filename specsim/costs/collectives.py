@@ -14,7 +14,10 @@ from specsim.inputs.models.hardware import Device
 
 
 def all_reduce_seconds(message_bytes: ArrayLike, group: int, device: Device) -> Floats:
-    """Seconds of one all-reduce: (launch^q + (2(n−1)/n · bytes / (e·link))^q)^(1/q), nothing for a group of one.
+    """Time of one all-reduce [s], in the shape of the sizes; 0 for a group of one.
+
+    (launch^q + (2(n−1)/n · bytes / (e·link))^q)^(1/q): the traffic of a ring, joined with its launch as in
+    ``roofline``.
 
     Args:
         message_bytes: size of the reduced tensor [B], any shape.
@@ -25,10 +28,10 @@ def all_reduce_seconds(message_bytes: ArrayLike, group: int, device: Device) -> 
 
 
 def all_to_all_seconds(device_bytes: ArrayLike, group: int, device: Device) -> Floats:
-    """Seconds of one all-to-all, in which each device keeps one n-th of its bytes and sends the rest to the others.
+    """Time of one all-to-all [s], in which each device keeps one n-th of its bytes and sends the rest to the others.
 
     Args:
-        device_bytes: what each device has to hand out [B], any shape.
+        device_bytes: what each device has to send [B], any shape.
         group: devices that take part.
         device: whose links, with the efficiency and sharpness of its all-reduce.
     """
@@ -36,12 +39,12 @@ def all_to_all_seconds(device_bytes: ArrayLike, group: int, device: Device) -> F
 
 
 def send_seconds(message_bytes: ArrayLike, device: Device) -> Floats:
-    """Seconds to hand a tensor to the next pipeline stage, with the figures of an all-reduce between two devices."""
+    """Time to send tensors [B], any shape, to the next pipeline stage [s], by the figures of two devices' all-reduce."""
     return _seconds(np.asarray(message_bytes, dtype=np.float64), 2, device)
 
 
 def _seconds(sent: Floats, group: int, device: Device) -> Floats:
-    """Seconds of a collective in which each device sends this many bytes."""
+    """Time of a collective in which each device sends this number of bytes [s]."""
     if group == 1:
         return np.zeros(sent.shape)
     figures = device.allreduce

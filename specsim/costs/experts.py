@@ -25,8 +25,8 @@ class ExpertProduct(NamedTuple):
     Attributes:
         inputs, outputs: of one expert's matrix on the device.
         number: experts in the layer.
-        per_token: how many of them a token passes through.
-        devices: among how many devices whole experts are spread.
+        per_token: experts that a token passes through.
+        devices: over which whole experts are spread.
         repeats: layers.
         format: of the weights.
     """
@@ -46,27 +46,27 @@ class ExpertProduct(NamedTuple):
 
     @property
     def bytes(self) -> float:
-        """Bytes on one device, in all layers."""
+        """Weights on one device, in all layers [B]."""
         return self.weights * self.format.bytes_per_weight
 
 
 def distinct_experts(tokens: ArrayLike, number: int, per_token: int) -> Floats:
-    """Expected number of experts that some token passes through: E·(1 − (1 − k/E)^n) under uniform routing."""
+    """Expected number of experts that n tokens (any shape) touch under uniform routing: E·(1 − (1 − k/E)^n)."""
     n = np.asarray(tokens, dtype=np.float64)
     return np.asarray(number * -np.expm1(n * np.log1p(-per_token / number)) if per_token < number else number * (n > 0))
 
 
 def busiest_device(tokens: ArrayLike, number: int, per_token: int, devices: int) -> tuple[Floats, Floats]:
-    """What the device that a step waits for has: (distinct experts touched, rows to multiply), expected.
+    """Expected (distinct experts touched, rows to multiply) of the slowest device, both in the shape of ``tokens``.
 
-    Mean plus c standard deviations of the spread among devices under uniform routing, c being the expected largest of
-    as many standard normal numbers (Blom 1958). One token is up to 13 % below the exact figure on 8 devices and 17 % on
-    16; 16 tokens are 4 % below, and 64 within 2 %.
+    Mean plus c standard deviations of the spread among devices under uniform routing, c being the expected maximum of
+    that number of standard normal variables (Blom 1958). One token is up to 13 % below the exact figure on 8 devices
+    and 17 % on 16; 16 tokens are 4 % below, and 64 within 2 %.
 
     Args:
         tokens: in the step, any shape.
         number, per_token: experts in the layer, and of a token.
-        devices: among which whole experts are spread evenly.
+        devices: over which whole experts are spread evenly.
     """
     n = np.asarray(tokens, dtype=np.float64)
     distinct, rows = distinct_experts(n, number, per_token) / devices, n * per_token / devices
@@ -82,7 +82,7 @@ def busiest_device(tokens: ArrayLike, number: int, per_token: int, devices: int)
 
 
 def expert_time(products: Sequence[ExpertProduct], tokens: ArrayLike, rates: Rates) -> LinearTime:
-    """Seconds of the grouped products by number of tokens, in the parts of ``linear.linear_time``.
+    """Time of the grouped products by number of tokens (any shape), in the parts of ``linear.linear_time`` [s].
 
     A product reads the experts touched and computes whole row tiles of each.
     """

@@ -1,4 +1,4 @@
-"""Where steps leave what a device's figures, and those of a calibrated engine profile, were fitted to."""
+"""Where steps leave the ranges to which a device's figures, or a calibrated engine profile, were fitted."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from specsim.inputs.models.hardware import Device
 
 
 class BeyondDevice(NamedTuple):
-    """What lies beyond the shapes that a device's matrix products were fitted to.
+    """What lies beyond the shapes to which a device's matrix products were fitted.
 
     Attributes:
         rows: the most rows of a product; None where they stay within.
         small_share: of the weights, in matrices smaller than measured.
-        smallest_bytes: of a matrix.
+        smallest_bytes: size of the smallest matrix [B].
     """
 
     rows: int | None
@@ -26,11 +26,11 @@ class BeyondDevice(NamedTuple):
 
 
 class Extrapolation(NamedTuple):
-    """What lies beyond the ranges measured.
+    """What lies beyond the measured ranges.
 
     Attributes:
         device: of the device's figures; None where nothing does.
-        engine: of a calibrated profile's; None where nothing does.
+        engine: of a calibrated profile; None where nothing does.
     """
 
     device: BeyondDevice | None
@@ -38,7 +38,7 @@ class Extrapolation(NamedTuple):
 
 
 def beyond_profile(engine: Engine, reached: Reach) -> Reach | None:
-    """How far steps went, if farther than those that a profile was fitted to; None where not, or it states no range."""
+    """How far steps went, if beyond the range that a profile was fitted to; None if not, or without a range."""
     measured = engine.measured_range
     if measured is None:
         return None
@@ -47,7 +47,7 @@ def beyond_profile(engine: Engine, reached: Reach) -> Reach | None:
 
 
 def beyond_device(device: Device, shapes: Iterable[ForwardShape], rows: int) -> BeyondDevice | None:
-    """What leaves the device's measured range; None where nothing does, or the file states no range.
+    """What leaves the device's measured range; None where nothing does, or the file gives no range.
 
     Args:
         device: whose figures are used.
@@ -67,7 +67,7 @@ def beyond_device(device: Device, shapes: Iterable[ForwardShape], rows: int) -> 
 
 
 def _matrices(shape: ForwardShape) -> Iterator[tuple[float, int]]:
-    """(bytes, how many) of each kind of matrix on a device; of experts, each one's own."""
+    """(bytes, number) of each kind of matrix on a device; each expert's own for experts."""
     for linear in (*shape.linears, shape.head, *shape.fusion, *shape.correction):
         yield linear.bytes / linear.repeats, linear.repeats
     for product in shape.operators.experts:

@@ -17,14 +17,15 @@ class AttentionForm(NamedTuple):
     """Attention of all layers of a pass.
 
     Attributes:
-        slower: how much longer a cache takes to read by a request that verifies several tokens, as a share.
-        kv: seconds for each token read, pair and prompt_pair: for each pair of query and token attended to.
-        layers, heads: that keep everything, and their KV heads.
-        state, token: seconds for each state of linear attention that is read or written, and for each token.
+        slower: added share of the time to read a cache by a request that verifies several tokens.
+        kv: time per token read; pair and prompt_pair: per pair of query and token attended to [s].
+        layers, heads: of layers that keep everything, and their KV heads.
+        state, token: time per state of linear attention that is read or written, and per token [s].
         per_kv_head, sharpness, ramp: as in ``roofline.Rates``.
-        prompt_overhead: pairs more for each prompt token.
+        prompt_overhead: additional pairs for each prompt token.
         bandwidth, flops: [B/s, FLOP/s].
-        windows: a row for each kind of layer with a window: tokens, bytes per token, FLOPs per pair, layers, KV heads.
+        windows: a row for each kind of layer with a window [kinds, 5]: tokens, bytes per token, FLOPs per pair, layers,
+            KV heads.
     """
 
     slower: float
@@ -45,12 +46,12 @@ class AttentionForm(NamedTuple):
 
 
 class PassForm(NamedTuple):
-    """A forward pass: seconds of its parts by number of rows, and its attention.
+    """A forward pass: time of its parts by number of rows, and its attention.
 
     Attributes:
-        by_tokens: weights, compute, launch, communication [rows, 4].
-        by_logit_rows, by_fused_tokens, by_corrected_rows: weights, compute, launch [rows, 3].
-        attention: the rest.
+        by_tokens: weights, compute, launch, communication [rows, 4] [s].
+        by_logit_rows, by_fused_tokens, by_corrected_rows: weights, compute, launch [rows, 3] [s].
+        attention: its attention.
     """
 
     by_tokens: Floats
@@ -66,7 +67,7 @@ class HostTimes(NamedTuple):
     Attributes:
         per_step, per_sequence, per_verified_row, per_draft_pass, per_lookup_step, per_lookup: times [s].
         idle: of a step in which a drafter is loaded and drafts nothing [s].
-        graph_sizes: tokens that were captured, ascending; [0] for none.
+        graph_sizes: captured numbers of tokens, ascending int64 [graphs]; empty for none.
         eager, piecewise: to launch all layers' kernels, or those between graphs [s].
     """
 
@@ -83,12 +84,12 @@ class HostTimes(NamedTuple):
 
 
 class UseForm(NamedTuple):
-    """What a forward pass asks of one device, in place of how long it takes.
+    """What a forward pass asks of one device, in place of the time it takes.
 
     Attributes:
         by_tokens, by_logit_rows, by_fused_tokens, by_corrected_rows: bytes, operations, and the seconds that the
             operations take at the full peak of their precision [rows, 3].
-        attention: bytes and operations, as if both came at one a second.
+        attention: bytes and operations, as if at one per second.
         flops: the full peak at which attention computes [FLOP/s].
     """
 
@@ -105,8 +106,8 @@ class StepForm(NamedTuple):
 
     Attributes:
         rows: the most that any table has room for.
-        target, drafter: their passes; without a drafter the target's stand in and are not asked for.
-        host: the rest.
+        target, drafter: their passes; without a drafter the target's are placeholders and never read.
+        host: the host's times.
         target_use, drafter_use: what their passes ask of one device.
         stages: of the target's pipeline, each a device with its share of the target's pass.
     """
@@ -121,7 +122,7 @@ class StepForm(NamedTuple):
 
 
 def empty_step() -> StepForm:
-    """The form of steps that are priced by something else."""
+    """A placeholder for steps that are priced by something else."""
     attention = AttentionForm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros((0, 5)))
     parts = PassForm(np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), attention)
     host = HostTimes(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(0, np.int64), 0.0, 0.0)

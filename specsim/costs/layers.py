@@ -1,7 +1,7 @@
 """Every kind of layer as the operators of one device: matrix products, grouped products, attention and launches.
 
-Tensor parallelism is Megatron's: outputs of the first matrix and inputs of the second are shared, with one all-reduce
-behind each pair. Key-value heads fewer than devices are repeated; the latent of MLA is on every device.
+Tensor parallelism is Megatron's: outputs of the first matrix and inputs of the second are sharded, with one all-reduce
+after each pair. Key-value heads fewer than devices are replicated; the latent of MLA is on every device.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ NORM = 4  # of the hidden size: a sublayer's output and the residual are read, t
 
 
 class Parallelism(NamedTuple):
-    """How a model's matrices are laid over devices, and in which formats.
+    """How a model's matrices are sharded over devices, and in which formats.
 
     Attributes:
         tensor: devices that share each matrix.
-        expert: groups of them among which whole experts are spread.
+        expert: groups of them over which whole experts are spread.
         quantisation: of the matrices.
-        kv_bytes: per number of the KV cache.
+        kv_bytes: per number of the KV cache [B].
     """
 
     tensor: int = 1
@@ -55,8 +55,8 @@ class Operators(NamedTuple):
         attention_layers: layers with an attention kernel of either kind.
         expert_layers: layers that exchange tokens among experts.
         kernels: elementwise kernels beyond those of a dense layer.
-        moved_numbers: read and written for each token by norms, rotary embedding, cache writes and activations; what
-            happens between the two grouped products of experts is in the figures of these.
+        moved_numbers: read and written for each token by norms, rotary embedding, cache writes and activations; the
+            work between the two grouped products of experts is in the figures of these.
     """
 
     linears: tuple[Linear, ...] = ()
@@ -70,7 +70,7 @@ class Operators(NamedTuple):
 
     @property
     def bytes(self) -> float:
-        """Weights on the device."""
+        """Weights on the device [B]."""
         return sum(linear.bytes for linear in self.linears) + sum(product.bytes for product in self.experts)
 
     @property
@@ -85,7 +85,7 @@ def layer_operators(
     """The operators of all layers, one device's share.
 
     Args:
-        layers: kinds of layers and how many there are of each.
+        layers: kinds of layers and the number of each.
         hidden: the model's width.
         parallelism: over which devices and in which formats.
         attention_inputs: width that attention's projections read, where it is not the hidden size.
@@ -181,7 +181,7 @@ def _latent_attention(mixer: LatentAttention, count: int, hidden: int, paralleli
 
 
 def _linear_attention(mixer: LinearAttention, count: int, hidden: int, parallelism: Parallelism) -> Operators:
-    """A state instead of a cache. A token multiplies it three times: what it predicts, its correction, what is read."""
+    """A state instead of a cache. Each token multiplies it three times: its prediction, its correction, the readout."""
     share, form = parallelism.tensor, parallelism.quantisation.attention
     convolution = mixer.conv_channels * (mixer.conv_width - 1) * BYTES_PER_ELEMENT
     return Operators(

@@ -20,7 +20,7 @@ class Linear(NamedTuple):
 
     Attributes:
         inputs, outputs: its sizes.
-        repeats: how many such products run one after another.
+        repeats: number of such products that run one after another.
         stacked: matrices that one launch applies side by side, each to its own part of the row (the heads of MLA).
         format: of its weights.
     """
@@ -38,12 +38,12 @@ class Linear(NamedTuple):
 
     @property
     def bytes(self) -> float:
-        """Bytes of all its matrices."""
+        """Size of all its matrices [B]."""
         return self.weights * self.format.bytes_per_weight
 
 
 class LinearTime(NamedTuple):
-    """Seconds by number of rows, each of the shape of the rows."""
+    """Times by number of rows, each in the shape of the rows [s]."""
 
     weights: Floats
     compute: Floats
@@ -51,7 +51,7 @@ class LinearTime(NamedTuple):
 
 
 def linear_time(linears: Sequence[Linear], rows: ArrayLike, rates: Rates) -> LinearTime:
-    """Seconds that the products take for each number of rows, split so that the three parts add up to the whole.
+    """Time of the products by number of rows (any shape) [s], in three parts that add up; see ``roofline``.
 
     ``weights`` is the time to stream weights (and activations, unless ideal); ``compute`` what arithmetic adds to it.
     """
@@ -73,7 +73,7 @@ def linear_time(linears: Sequence[Linear], rows: ArrayLike, rates: Rates) -> Lin
 
 
 def activation_bytes(inputs: int, outputs: int, format_: Format) -> float:
-    """Bytes moved per row: operand and result; to quantise, BF16 is read and the format written first."""
+    """Traffic per row [B]: operand and result; to quantise, BF16 is read and the format written first."""
     if format_.quantises_activations:
         return inputs * (BYTES_PER_ELEMENT + 2 * format_.activation_bytes) + outputs * BYTES_PER_ELEMENT
     return BYTES_PER_ELEMENT * (inputs + outputs)

@@ -1,4 +1,4 @@
-"""Seconds, bytes and operations of a step from its lowered form: kernels that take about a microsecond."""
+"""Time, bytes and operations of a step from its lowered form: kernels that take about a microsecond."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AS_CAPTURED, GRAPH, PIECEWISE, EAGER = 0, 1, 2, 3
 
 
 class PassTime(NamedTuple):
-    """Seconds of one forward pass by part; they add up to its time."""
+    """Times of the parts of one forward pass, which add up to its time [s]."""
 
     weights: float
     kv: float
@@ -28,12 +28,12 @@ class PassTime(NamedTuple):
 
 @kernel
 def price_step(form: StepForm, passes: Passes, num_passes: int, num_lookups: int, mode: int) -> StepTime:
-    """Seconds of a step by part.
+    """Time of a step by part [s].
 
     Args:
         form: of the deployment.
-        passes: the target's and then the drafter's.
-        num_passes: how many there are.
+        passes: the target's and then the drafter's [at least num_passes].
+        num_passes: number of passes to price.
         num_lookups: sequences whose drafts are looked up.
         mode: how the target's pass is launched.
     """
@@ -60,18 +60,18 @@ def price_step(form: StepForm, passes: Passes, num_passes: int, num_lookups: int
 
 @kernel
 def step_seconds(time: StepTime) -> float:
-    """Seconds of all parts."""
+    """Total time of a step [s]."""
     return time.weights + time.kv + time.compute + time.launch + time.communication + time.draft + time.host
 
 
 @kernel
 def use_step(form: StepForm, passes: Passes, num_passes: int, used: Floats) -> None:
-    """Bytes, operations and seconds at full peaks of a step, of one device, without the padding of graphs.
+    """Bytes, operations and time at full peaks of a step on one device, without the padding of graphs.
 
     Args:
         form: of the deployment.
         passes, num_passes: as for ``price_step``.
-        used: receives the three [3].
+        used: receives the three, float64 [3] [B, FLOP, s].
     """
     moved, operations, seconds = use_pass(form.target_use, pass_at(passes, 0))
     used[0], used[1], used[2] = moved / form.stages, operations / form.stages, seconds / form.stages
@@ -84,7 +84,7 @@ def use_step(form: StepForm, passes: Passes, num_passes: int, used: Floats) -> N
 
 @kernel
 def use_pass(form: UseForm, one: Pass) -> tuple[float, float, float]:
-    """Bytes, operations and seconds at full peaks of one pass."""
+    """Bytes, operations and time at full peaks of one pass [B, FLOP, s]."""
     if one.corrected_rows > 0:
         corrected = form.by_corrected_rows[one.corrected_rows]
         return corrected[0], corrected[1], corrected[2]
@@ -109,14 +109,14 @@ def most_rows(passes: Passes, num_passes: int) -> int:
 
 @kernel
 def padded(sizes: Ints, tokens: int) -> int:
-    """The smallest captured graph that holds the tokens; -1 for none."""
+    """The smallest captured graph that holds the tokens, out of ascending sizes [graphs] [tokens]; -1 for none."""
     place = np.searchsorted(sizes, tokens)
     return int(sizes[place]) if place < len(sizes) else -1
 
 
 @kernel
 def _price_target(form: StepForm, target: Pass, mode: int) -> PassTime:
-    """Of the target's pass; where the host takes longer to launch its kernels, the wait counts as launching."""
+    """Time of the target's pass; where the host takes longer to launch its kernels, the wait counts as launch."""
     tokens = target.tokens
     if len(form.host.graph_sizes) == 0 or tokens == 0:
         return price_pass(form.target, target, tokens)
@@ -132,7 +132,7 @@ def _price_target(form: StepForm, target: Pass, mode: int) -> PassTime:
 
 @kernel
 def price_pass(form: PassForm, one: Pass, tokens: int) -> PassTime:
-    """Seconds of one pass by part, padded to ``tokens`` tokens; a pass without tokens takes no time."""
+    """Time of one pass by part [s], padded to ``tokens`` tokens; a pass without tokens takes no time."""
     if one.corrected_rows > 0:
         corrected = form.by_corrected_rows[one.corrected_rows]
         return PassTime(corrected[0], 0.0, corrected[1], corrected[2], 0.0)
@@ -150,7 +150,7 @@ def price_pass(form: PassForm, one: Pass, tokens: int) -> PassTime:
 
 @kernel
 def price_attention(form: AttentionForm, one: Pass, tokens: int) -> tuple[float, float]:
-    """Seconds of a pass's attention, padded to ``tokens`` tokens, without launches: (traffic, arithmetic)."""
+    """Time of a pass's attention [s], padded to ``tokens`` tokens, without launches: (traffic, arithmetic)."""
     decode_pairs = one.query_context - one.prompt_query_context
     slowed = 1.0 + form.slower * one.verify_context / max(one.context_tokens, 1)
     traffic = _read(form, form.kv * one.context_tokens * slowed, form.heads * one.sequences, form.layers)
@@ -181,7 +181,7 @@ def within_window(one: Pass, tokens: int, window: int) -> tuple[int, int]:
 
 @kernel
 def _read(form: AttentionForm, seconds: float, blocks: float, layers: float) -> float:
-    """Seconds of layers that read for ``seconds`` at the full rate, while ``blocks`` blocks start and end."""
+    """Time of layers that read for ``seconds`` at the full rate, while ``blocks`` blocks start and end [s]."""
     reading = seconds + min(seconds, layers * form.ramp)
     blocking = blocks * form.per_kv_head
     high, low = max(reading, blocking), min(reading, blocking)

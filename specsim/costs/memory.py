@@ -1,4 +1,4 @@
-"""What has to fit a device, and how many KV-cache tokens the rest holds."""
+"""What has to fit a device, and the number of KV-cache tokens that the rest holds."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """The use of one device's memory [B] and the KV pool that follows [tokens].
+    """The use of one device's memory and the KV pool that follows.
 
     The pool counts whole tokens: tokens that are in the cache of every layer.
 
     Attributes:
-        usable, weights, draft_weights, reserve: bytes.
-        kv_bytes_per_token: of a whole token, the drafter's caches included.
-        kv_tokens: size of the pool.
+        usable, weights, draft_weights, reserve: sizes [B].
+        kv_bytes_per_token: of a whole token, the drafter's caches included [B].
+        kv_tokens: size of the pool [tokens].
         shapes: target and drafter.
     """
 
@@ -38,18 +38,18 @@ class MemoryPlan:
 
     @property
     def uneven(self) -> bool:
-        """Whether some layers keep a window of a sequence's tokens only, or a state instead of a cache."""
+        """Whether some layers keep only a window of a sequence's tokens, or a state instead of a cache."""
         return any(
             shape.operators.states or any(a.window is not None for a in shape.operators.attentions)
             for shape in self.shapes
         )
 
     def pool_tokens(self, tokens: int, num_draft_tokens: int = 0) -> int:
-        """Whole tokens that a sequence takes from the pool: as many as it has, unless layers are uneven.
+        """Whole tokens that a sequence takes from the pool [tokens]: its own number, unless layers are uneven.
 
         Args:
             tokens: of the sequence, its drafts included.
-            num_draft_tokens: the most in a verify; a linear layer keeps a state for each place to go back to.
+            num_draft_tokens: the most in a verify; a linear layer keeps a state for each position to roll back to.
         """
         if not self.uneven:
             return tokens
@@ -72,7 +72,7 @@ def memory_plan(
         where: the scenario, for the message.
 
     Raises:
-        InfeasibleError: when no KV token fits beside the weights.
+        InfeasibleError: no KV token fits beside the weights.
     """
     usable = device.memory.capacity * engine.memory_fraction
     shapes = (target,) if drafter is None else (target, drafter)

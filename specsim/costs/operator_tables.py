@@ -1,8 +1,8 @@
 """Matrix products whose time is measured and not modelled, interpolated where the tables have neighbours.
 
-What is interpolated is the logarithm of measured over roofline time: along the logarithm of the rows for each shape
-measured, and between the shapes around one that was not, along the logarithms of its inputs and outputs. So between
-neighbours the roofline says how time grows, and beyond the largest and smallest number of rows it goes on alone.
+The interpolated quantity is the logarithm of measured over roofline time: along the logarithm of the rows for each
+measured shape, and between the shapes around one that was not, along the logarithms of its inputs and outputs. So
+between neighbours the roofline says how time grows, and beyond the smallest and largest number of rows it stands alone.
 Attention and experts stay on the roofline: the tables know one query token per sequence and even routing only.
 """
 
@@ -28,7 +28,7 @@ class MeasuredProducts:
     Args:
         form: of the weights.
         rows, outputs, inputs: of each measurement [n].
-        seconds: how long it took [n].
+        seconds: measured time of each [n] [s].
         rates: of the roofline, for shapes that the measurements do not surround and for other formats.
     """
 
@@ -43,7 +43,7 @@ class MeasuredProducts:
             self._curves[n, k] = np.log(rows[where]), np.log(seconds[where] / roofline)
 
     def __call__(self, linears: Sequence[Linear], rows: ArrayLike) -> LinearTime:
-        """Seconds of the products by number of rows; each part of the roofline's time is scaled alike."""
+        """Time of the products by number of rows (any shape) [s]; all parts of the roofline's time scale equally."""
         asked = np.asarray(rows, dtype=np.int64)
         parts = [np.zeros(asked.shape) for _ in LinearTime._fields]
         for linear in linears:

@@ -33,12 +33,12 @@ class PassCost:
 
     Args:
         shape: what is multiplied.
-        device: where.
-        ideal: drop efficiencies, launches and every traffic but weights; for callers that give no ``rates``.
+        device: that runs the passes.
+        ideal: drop efficiencies, launches and all traffic but weights; for callers that give no ``rates``.
         rates: of the device, where they are known already.
         products: what times matrix products; the roofline by default.
-        verify_factor: how much longer a cache takes to read when several tokens are verified.
-        time_factor: how many times as long all of a pass takes as its operators' times say.
+        verify_factor: factor on the time to read a cache when several tokens are verified.
+        time_factor: factor on the time of a whole pass.
 
     Attributes:
         num_layers: of the shape.
@@ -71,7 +71,7 @@ class PassCost:
         self._attention = AttentionCost(shape.operators.attentions, shape.operators.states, rates, verify_factor)
 
     def price(self, one: Pass) -> PassTime:
-        """Seconds of one pass by part; a pass without tokens takes no time."""
+        """Time of one pass by part [s]; a pass without tokens takes no time."""
         rows = max(one.tokens, one.logit_rows, one.fused_tokens, one.corrected_rows)
         return PassTime(*map(float, price_pass(self.form(rows), one, one.tokens)))
 
@@ -102,7 +102,7 @@ def _token_seconds(
 def _correction_seconds(
     shape: ForwardShape, rates: Rates, products: ProductTime, rows: Ints
 ) -> tuple[Floats, Floats, Floats]:
-    """Of shifting the logits of one position of a block: (weights, compute, launch).
+    """Time to shift the logits of one position of a block: (weights, compute, launch), each [rows] [s].
 
     Three kernels beside the product: the embedding is looked up, the shift is added to the logits, and a token is drawn
     from their sum; the last two read three rows of logits and write one.
@@ -115,9 +115,9 @@ def _correction_seconds(
 
 
 def _exchange(shape: ForwardShape, device: Device, tokens: Ints) -> Floats:
-    """Seconds that devices spend on each other's numbers.
+    """Time of communication between devices by number of tokens [s].
 
-    A layer reduces twice, behind attention and behind its MLP. Where experts are reached all to all, the tokens lie
+    A layer reduces twice, after attention and after its MLP. Where experts are reached all to all, the tokens are
     scattered in between, which takes one reduction's traffic in two halves, and travel to their experts and back.
     """
     layers, scattered = shape.model.num_hidden_layers if shape.operators.attention_layers else 0, 0

@@ -19,7 +19,7 @@ from specsim.inputs.models.hardware import Device
 
 
 def soft_maximum(a: ArrayLike, b: ArrayLike, sharpness: float) -> Floats:
-    """(a^n + b^n)^(1/n) for non-negative arrays; the maximum for infinite n, the sum for n = 1."""
+    """(a^n + b^n)^(1/n) of non-negative arrays of any shape, in their unit; maximum at n = ∞, sum at n = 1."""
     high, low = np.maximum(a, b), np.minimum(a, b)
     if math.isinf(sharpness):
         return high
@@ -50,18 +50,18 @@ class Rates:
     """What a device achieves: its peaks times the efficiencies of its kernels.
 
     Attributes:
-        flops_in: of matrix products, by the precision that the tensor cores work in; what the device lacks is left out
+        flops_in: of matrix products, by the precision of the tensor cores; without those that the device lacks
             [FLOP/s].
         linear_bandwidth, linear_launch, sharpness, row_tile: of matrix products, as in ``ProductRates``.
         quantised: of products that quantise their activations, where the device has figures; the kernel that quantises
             is in their launch.
-        grouped: of the arithmetic rate of BF16 products, what grouped ones reach.
+        grouped: rate of grouped products over that of BF16 products.
         attention_flops, attention_bandwidth: of attention [FLOP/s, B/s].
         attention_launch: per layer [s].
         attention_per_kv_head: per layer, sequence and KV head [s].
         attention_sharpness: n of the soft maximum of that and of reading keys and values.
-        attention_ramp: that reading takes longer than at its full rate, per layer, at most [s].
-        prompt_overhead: tokens more that a prompt token takes as long as attending to.
+        attention_ramp: the most by which reading takes longer than at its full rate, per layer [s].
+        prompt_overhead: additional tokens that a prompt token costs as much as attending to.
         elementwise_launch: of norms, activations and cache writes, per layer [s].
         kernel_launch: of each elementwise kernel beyond those [s].
         weight_traffic_only: whether everything but weights and matrix arithmetic is free (theory).
@@ -87,7 +87,7 @@ class Rates:
 
     @property
     def linear_flops(self) -> float:
-        """Of matrix products in BF16."""
+        """Rate of matrix products in BF16 [FLOP/s]."""
         return self.flops_in["bf16"]
 
 
@@ -154,7 +154,7 @@ def _exponent(sharpness: float | Literal["hard"]) -> float:
 
 
 def padded_rows(rows: ArrayLike, tile: tuple[int, int]) -> Ints:
-    """Rows that the kernels compute when asked for ``rows``: whole tiles, and none for none."""
+    """Rows that kernels compute when asked for ``rows``, int64 in the same shape: whole tiles, and 0 for 0."""
     asked = np.asarray(rows, dtype=np.int64)
     first, then = tile
     in_one_tile = np.minimum(asked, 1) * first

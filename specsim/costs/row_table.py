@@ -1,4 +1,4 @@
-"""Numbers that depend on a number of rows alone, as a table that grows as it is asked for more of them."""
+"""A table of numbers by number of rows, which grows on demand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FIRST_BLOCK = 2048  # rows of a table computed at once; covers most steps
 
 
 class RowTable:
-    """Columns of numbers by number of rows, computed once for each block of numbers that is asked for.
+    """Columns of numbers by number of rows, computed once for each block on demand.
 
     Args:
         compute: numbers of rows [n] → columns, each [n].
@@ -23,7 +23,7 @@ class RowTable:
         self._rows = np.zeros((0, 0))
 
     def up_to(self, rows: int) -> Floats:
-        """The table [at least rows + 1, columns]."""
+        """The table [at least rows + 1, columns], its columns in the units of ``compute``."""
         while rows >= len(self._rows):
             block = np.arange(len(self._rows), max(2 * len(self._rows), FIRST_BLOCK))
             columns = np.column_stack(self._compute(block))

@@ -75,15 +75,15 @@ class ForwardShape:
 
     @property
     def kv_bytes_per_token(self) -> float:
-        """Bytes of keys and values per token on one device, while the token is in every layer's cache."""
+        """Keys and values per token on one device, while the token is in every layer's cache [B]."""
         return sum(attention.bytes_per_token for attention in self.operators.attentions) / self.stages
 
     def cached_bytes(self, tokens: int, states: int = 1) -> float:
-        """Bytes that a sequence keeps on one device.
+        """Size of what a sequence keeps on one device [B].
 
         Args:
             tokens: of the sequence.
-            states: copies of each linear layer's state; verifying K tokens keeps K + 1, to go back to the last kept.
+            states: copies of each linear layer's state; verifying K tokens keeps K + 1, to roll back to the last kept.
         """
         caches = sum(attention.cached_bytes(tokens) for attention in self.operators.attentions)
         return (caches + states * sum(state.state_bytes for state in self.operators.states)) / self.stages
@@ -129,8 +129,8 @@ def drafter_shape(
     """What a drafter multiplies on each of its passes.
 
     Args:
-        drafter: which kind.
-        model: its own dimensions; of MTP layers ``mtp_model`` of the target, of Medusa heads the target's.
+        drafter: its kind.
+        model: its own dimensions; for MTP layers ``mtp_model`` of the target, for Medusa heads the target's.
         tensor_parallel, parallelism, exchange: as for ``target_shape``.
     """
     parallelism = parallelism or Parallelism(tensor_parallel)

@@ -1,4 +1,4 @@
-"""A pass that takes longer by a factor in all its parts."""
+"""A pass whose time is multiplied by a factor in all its parts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from specsim.costs.forms import AttentionForm, PassForm
 
 
 def slowed(form: PassForm, factor: float) -> PassForm:
-    """The form of a pass of which every part takes ``factor`` times as long, whatever it computes."""
+    """The form of a pass whose parts all take ``factor`` times longer, whatever it computes."""
     if factor == 1.0:
         return form
     return PassForm(
@@ -19,7 +19,7 @@ def slowed(form: PassForm, factor: float) -> PassForm:
 
 
 def _slowed_attention(form: AttentionForm, factor: float) -> AttentionForm:
-    """Its soft maximum of times grows by the factor if they all do."""
+    """A soft maximum of times scales by the factor if all of them do."""
     return form._replace(
         kv=factor * form.kv,
         pair=factor * form.pair,

@@ -25,7 +25,7 @@ class Pricing(Protocol):
     """What a replica asks for the time of a step."""
 
     def price(self, target_pass: Pass, draft_passes: Iterable[Pass] = (), num_lookups: int = 0) -> StepTime:
-        """Seconds by part; see ``StepCost.price``."""
+        """Time by part [s]; see ``StepCost.price``."""
         ...
 
 
@@ -72,12 +72,15 @@ class StepCost:
         *,
         mode: Mode | None = None,
     ) -> StepTime:
-        """Seconds of a step that runs the draft passes, or looks up the drafts of some sequences, and then verifies.
+        """Time by part of a step that runs the draft passes, or looks up drafts, and then verifies [s].
 
         Args:
-            target_pass, draft_passes: what runs.
+            target_pass, draft_passes: the passes of the step.
             num_lookups: sequences whose drafts are looked up.
-            mode: how the target's pass is launched; None: as the engine's graphs have it.
+            mode: how the target's pass is launched; None: by the engine's graphs.
+
+        Raises:
+            ValueError: there are draft passes but no drafter.
         """
         passes_run = [target_pass, *draft_passes]
         if len(passes_run) > 1 and self._drafter is None:
@@ -102,16 +105,20 @@ class StepCost:
         )
 
     def launched(self, one: Pass) -> Pass:
-        """The target's pass as it is launched: padded to the graph that replays it."""
+        """The target's pass as launched: padded to the graph that replays it."""
         padded = self._graphs.padded(one.tokens) if self._graphs and one.tokens else None
         return one if padded is None else one._replace(tokens=padded)
 
     def draft_seconds(self, draft_pass: Pass) -> float:
-        """Device seconds of one draft pass."""
+        """Device time of one draft pass [s]."""
         return sum(self.draft_time(draft_pass))
 
     def draft_time(self, draft_pass: Pass) -> PassTime:
-        """Device seconds of one draft pass, by part."""
+        """Device time of one draft pass, by part [s].
+
+        Raises:
+            ValueError: there is no drafter.
+        """
         if self._drafter is None:
             raise ValueError(NO_DRAFTER)
         return self._drafter.price(draft_pass)

@@ -1,6 +1,6 @@
 """What a pass asks of one device: bytes, operations, and which of the two each of its matrix products waits for.
 
-``use`` counts the same for every step of a run; here it is one pass, taken apart.
+``use`` counts the same for every step of a run; here one pass is broken down.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Usage(NamedTuple):
     """One device's share of one pass.
 
     Attributes:
-        bytes: read and written: weights, activations, KV caches and states.
+        bytes: read and written: weights, activations, KV caches and states [B].
         operations: multiplications and additions, without padding [FLOP].
-        peak_seconds: that the operations would take at the full peak of each precision.
-        streaming: seconds in matrix products that wait for memory.
-        computing: seconds in matrix products that wait for arithmetic, and in the arithmetic of attention.
+        peak_seconds: time of the operations at the full peak of each precision [s].
+        streaming: time in matrix products that are bound by memory [s].
+        computing: time in matrix products that are bound by arithmetic, and in the arithmetic of attention [s].
     """
 
     bytes: float
@@ -41,12 +41,12 @@ class Usage(NamedTuple):
     computing: float
 
     def scaled(self, factor: float) -> Usage:
-        """All of it times a factor."""
+        """All numbers times a factor."""
         return Usage(*(factor * value for value in self))
 
 
 def total(usages: list[Usage]) -> Usage:
-    """Of passes that run one after another."""
+    """Sum over passes that run one after another."""
     return Usage(*(sum(column) for column in zip(*usages, strict=True)))
 
 
@@ -55,7 +55,7 @@ def pass_usage(shape: ForwardShape, device: Device, one: Pass, *, ideal: bool) -
 
     Args:
         shape: what is multiplied.
-        device: where.
+        device: that runs the pass.
         one: the pass.
         ideal: as for ``passes.PassCost``: only weights are traffic.
     """
@@ -85,7 +85,7 @@ def pass_usage(shape: ForwardShape, device: Device, one: Pass, *, ideal: bool) -
 
 
 def _products(shape: ForwardShape, one: Pass) -> Iterator[Product]:
-    """Every matrix product of a pass, as what it takes under given rates."""
+    """Every matrix product of a pass, as its time under given rates."""
     rows = [(linear, one.tokens) for linear in shape.linears]
     rows += [(shape.head, one.logit_rows), *((linear, one.fused_tokens) for linear in shape.fusion)]
     rows += [(linear, one.corrected_rows) for linear in shape.correction]

@@ -1,6 +1,7 @@
-"""What passes ask of a device, bytes and operations, lowered to the form that the engine adds up as it goes.
+"""What passes ask of a device, bytes and operations, lowered to the form that the engine accumulates.
 
-The functions that price do the counting, at a byte and an operation a second; so what is counted is what is priced.
+The functions that price do the counting, at one byte and one operation per second; so what is counted is what is
+priced.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from specsim.inputs.models.hardware import Device
 
 
 class Counting(NamedTuple):
-    """Rates under which seconds are something else.
+    """Rates under which seconds count something else.
 
     Attributes:
-        bytes: a byte a second, and arithmetic free.
-        operations: an operation a second, without padding, and memory free.
+        bytes: one byte per second, and arithmetic free.
+        operations: one operation per second, without padding, and memory free.
         peak: operations at the full peak of each precision, and memory free.
     """
 
@@ -37,7 +38,7 @@ class Counting(NamedTuple):
 
 
 def counting(device: Device, rates: Rates) -> Counting:
-    """Rates that count, without the figures that some precisions of the device have of their own."""
+    """Rates that count, without the device's own figures for some precisions."""
     free, one_each = dict.fromkeys(rates.flops_in, math.inf), dict.fromkeys(rates.flops_in, 1.0)
     full = {name: flops for name, flops in device.peak if flops is not None}
     plain = replace(
@@ -64,7 +65,7 @@ class PassUse:
 
     Args:
         shape: what is multiplied.
-        device: where.
+        device: that runs the passes.
         rates: of the device.
     """
 
@@ -95,7 +96,7 @@ class PassUse:
 def _count(
     rates: Counting, linears: Sequence[Linear], experts: Sequence[ExpertProduct], moved: float, rows: Ints
 ) -> tuple[Floats, Floats, Floats]:
-    """Bytes, operations and seconds at full peaks by number of rows; each row moves ``moved`` bytes more."""
+    """Bytes, operations and time at full peaks by number of rows, each [rows]; each row moves ``moved`` more bytes."""
     plain = [linear_time(linears, rows, under) for under in rates]
     grouped = [expert_time(experts, rows, under) for under in rates]
     return (

@@ -1,14 +1,15 @@
-"""An acceptance source hands the verifier real arrays whose overlap is the acceptance that the user stated.
+"""An acceptance source hands the verifier real arrays whose overlap is the acceptance that the user gives.
 
 Rows of p and q are built as p = α·c + (1−α)·a and q = α·c + (1−α)·b, where c has full support and a and b live on
-disjoint halves of the vocabulary. Then min(p, q) = α·c, so Σ min(p, q) = α exactly, and for α > 0 every token can be
-drafted and emitted. Whether a draft is accepted is the verifier's business; nothing here counts as "accepted".
+disjoint halves of the vocabulary. Then min(p, q) = α·c, so Σ min(p, q) = α exactly, the acceptance of one draft token
+(Leviathan et al., arXiv 2211.17192), and for α > 0 every token can be drafted and emitted. The verifier alone decides
+what is accepted; nothing here counts as "accepted".
 
 Drafts that are chosen rather than drawn (an argmax, an n-gram) are accepted with the probability that p gives them:
-``first_choice_rows`` makes that the acceptance stated.
+``first_choice_rows`` makes that the given acceptance.
 
 Under the token rule a draft is accepted with probability α whatever the shapes of c, a and b. Under the block rule
-acceptance depends on them, so its gain is a property of these made-up shapes (Dirichlet with a stated concentration),
+acceptance depends on them, so its gain is a property of these made-up shapes (Dirichlet with a given concentration),
 independent from position to position; a real pair of models may gain more or less.
 """
 
@@ -25,13 +26,13 @@ from specsim.drafting.variation import no_variation
 def overlapping_rows(
     overlap: ArrayLike, vocabulary: int, rng: np.random.Generator, concentration: float = 1.0
 ) -> tuple[Floats, Floats]:
-    """Random pairs (p, q), each of shape [len(overlap), vocabulary], with Σ min(p, q) equal to ``overlap``.
+    """Random pairs (p, q) with Σ min(p, q) equal to ``overlap``, both float64 [n, V].
 
     Args:
-        overlap: α per row, in [0, 1].
-        vocabulary: tokens per row, at least 2.
+        overlap: α per row, in [0, 1] [n].
+        vocabulary: tokens per row V, at least 2.
         rng: decides the shapes of the rows.
-        concentration: parameter of the Dirichlet laws of c, a and b; 1 is uniform over all shapes, less has peaks.
+        concentration: of the Dirichlet distributions of c, a and b; 1 is uniform over all shapes, less has peaks.
     """
     alpha = np.asarray(overlap, dtype=np.float64)[:, None]
     rows, half = len(alpha), vocabulary // 2
@@ -45,15 +46,15 @@ def overlapping_rows(
 
 
 def first_choice_rows(p: Floats, choice: Ints, acceptance: Floats) -> Floats:
-    """Rows [n, V] that give the token chosen exactly the probability stated, and the others theirs in proportion.
+    """Rows [n, V] that give the chosen token exactly this probability, and scale the other probabilities.
 
     A draft that was chosen and not sampled is accepted with the probability that p gives it. These are real rows with
     that probability, whatever the shape of the rest; with an acceptance of 1 nothing is left for the rest.
 
     Args:
-        p: rows, each with some probability on other tokens than the one chosen; shape [n, V].
-        choice: the token chosen in each row, shape [n].
-        acceptance: the probability that it is to have, shape [n].
+        p: rows, each with some probability on other tokens than the chosen one [n, V].
+        choice: the token chosen in each row [n].
+        acceptance: the probability to give it [n].
     """
     rows, n = p.copy(), np.arange(len(p))
     rows[n, choice] = 0.0
@@ -66,10 +67,10 @@ class PositionAcceptance:
     """Proposes drafts and scores them from one (p, q) pair per draft position, the same for every request.
 
     Args:
-        conditional: P(position i accepted | all before it accepted), shape [K]; K is the longest draft asked for.
-        vocabulary: tokens per row.
-        rng: decides the shapes of the rows, which token-wise acceptance does not depend on.
-        concentration: of the shapes, as for ``overlapping_rows``. The block rule accepts more than token-wise, and how
+        conditional: P(position i accepted | all before it accepted) [K]; K is the longest draft.
+        vocabulary: tokens per row, V.
+        rng: decides the shapes of the rows, which acceptance by the token rule does not depend on.
+        concentration: of the shapes, as for ``overlapping_rows``. The block rule accepts more than the token rule; how
             much more depends on the shapes.
         sampled: drafts are drawn from q; otherwise they are its most likely tokens, and no q is handed out.
         greedy: the target decodes at temperature 0.
@@ -98,7 +99,7 @@ class PositionAcceptance:
 
     @property
     def rows(self) -> ChainRows:
-        """The tables, of one domain."""
+        """The tables of one domain."""
         return ChainRows(
             longest=len(self._q),
             sampled=self._sampled,
@@ -123,10 +124,7 @@ class PositionAcceptance:
         return drafts
 
     def score(self, draft: Ints) -> tuple[Floats | None, Floats]:
-        """The distributions (q [B, K, V], p [B, K+1, V]) that the drafts [B, K] were drawn from and are judged by.
-
-        There is no q where the drafts were not drawn.
-        """
+        """(q [B, K, V], p [B, K+1, V]) that drafts [B, K] are drawn from and judged by; q is None if not drawn."""
         batch, num_draft_tokens = draft.shape
         q = (
             np.broadcast_to(self._q[:num_draft_tokens], (batch, num_draft_tokens, self._vocabulary))
@@ -140,8 +138,8 @@ class PositionAcceptance:
         """The target's argmax [B, K+1] at temperature 0: position i equals the draft with its conditional acceptance.
 
         Args:
-            draft: draft tokens [B, K].
-            uniforms: [B, K] in [0, 1), deciding which positions match.
+            draft: draft token ids [B, K].
+            uniforms: in [0, 1), deciding which positions match [B, K].
         """
         batch, num_draft_tokens = draft.shape
         argmax = np.zeros((batch, num_draft_tokens + 1), dtype=np.int64)

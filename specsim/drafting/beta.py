@@ -1,8 +1,7 @@
 """Acceptance that differs from request to request: a Beta distribution in classes of equal probability.
 
-Each class has the mean of its part of the distribution, so that the mean over requests is exact. What is lost is the
-variance within classes: with 64 of them 0.02 % where the distribution is even, up to 1 % where it has tails
-(``lost_variance``).
+Each class has the mean of its part of the distribution, so the mean over requests is exact. The variance within classes
+is lost: with 64 classes 0.02 % where the distribution is even, up to 1 % where it has tails (``lost_variance``).
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ LEVELS = 64
 
 
 def concentration(mean: float, sd: float) -> float:
-    """The Beta distribution's a + b, of a mean within (0, 1) and a standard deviation below √(mean·(1 − mean))."""
+    """The a + b of a Beta distribution with a mean in (0, 1) and a standard deviation below √(mean·(1 − mean))."""
     return mean * (1 - mean) / sd**2 - 1
 
 
 def level_means(mean: float, concentrated: float) -> Floats:
-    """The mean of each class of Beta(mean·c, (1 − mean)·c), ascending [LEVELS]; a mean of 0 or 1 has no spread."""
+    """Mean of each class of Beta(mean·c, (1 − mean)·c), ascending probabilities [LEVELS]; 0 and 1 have no spread."""
     if not 0 < mean < 1:
         return np.full(LEVELS, mean)
     bounds, low = _from_zero(mean * concentrated, (1 - mean) * concentrated)
@@ -46,5 +45,5 @@ def _from_zero(a: float, b: float) -> tuple[Floats, Floats]:
 
 
 def lost_variance(mean: float, concentrated: float) -> float:
-    """The share of the distribution's variance that the classes do not have."""
+    """The share of the distribution's variance that lies within the classes and is lost."""
     return float(1 - level_means(mean, concentrated).var() / (mean * (1 - mean) / (concentrated + 1)))

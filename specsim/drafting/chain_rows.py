@@ -1,4 +1,4 @@
-"""The tables that chains are proposed from and judged by, in the form that compiled code takes."""
+"""The tables from which chains are proposed and judged, in the form that compiled code takes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from specsim.kernels import kernel
 
 
 class ChainRows(NamedTuple):
-    """A row for each set and draft position: those of set s are the K from s·K on, of p the K + 1 from s·(K+1).
+    """A row for each set and draft position: set s has K rows from s·K on, and K + 1 rows of p from s·(K+1) on.
 
     A domain has one set, or one for each rung if its acceptance varies.
 
@@ -26,7 +26,7 @@ class ChainRows(NamedTuple):
         choice: the most likely token of q [S·K].
         conditional: the overlap of a row [S·K].
         drafter: q [S·K, V].
-        q: the same where drafts are drawn; otherwise [0, V], since the verifier is not to see it.
+        q: the same where drafts are drawn; otherwise [0, V], since the verifier must not see it.
         p: [S·(K+1) + V, V]; the last V are the one-hot distributions, which judge at temperature 0.
         greedy: of each domain, whether it decodes at temperature 0 [C].
         variation: of each domain, how acceptance varies.
@@ -46,7 +46,7 @@ class ChainRows(NamedTuple):
 
 
 def joined(domains: Sequence[ChainRows]) -> ChainRows:
-    """The rows of several domains, in order; they have K, V and the way of drafting in common."""
+    """The rows of several domains, in order; they must share K, V and the way of drafting."""
     V = domains[0].p.shape[1]
     num_sets = [(len(rows.p) - V) // (rows.longest + 1) for rows in domains]
     return domains[0]._replace(
@@ -64,7 +64,7 @@ def joined(domains: Sequence[ChainRows]) -> ChainRows:
 
 @kernel
 def drawn(draft_cdf: Floats, guide: Ints, row: int, uniform: float) -> int:
-    """A draft token by inverse CDF, searched from where the guide says."""
+    """A draft token of a row by inverse CDF at a uniform in [0, 1): draft_cdf [R, V] searched from ``guide`` [R, V]."""
     token = guide[row, int(uniform * guide.shape[1])]
     while not draft_cdf[row, token] > uniform:
         token += 1

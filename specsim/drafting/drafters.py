@@ -18,19 +18,18 @@ NO_PROMPTS = PromptChunks()
 def catch_up_tokens(
     drafter: ModelDrafter, num_accepted: Ints, last_is_new: Bools, num_verified: Ints | None = None
 ) -> Ints:
-    """Tokens of the last round that the drafter's first pass takes in, per request: those it has not computed itself.
+    """Tokens of the last round that the drafter's first pass takes in, int64 [B]: those it has not computed itself.
 
     A draft model has computed every draft that it drafted on from: all but the token the verifier added, and the last
-    accepted one where nothing was drafted after it. What reads the target's hidden states takes in the whole round,
-    since only now are they known; Medusa heads read the last of them only.
+    accepted one where nothing was drafted after it. A drafter that reads the target's hidden states takes in the whole
+    round, since only now are they known; Medusa heads read only the last of them.
 
     Args:
-        drafter: which kind.
+        drafter: its kind.
         num_accepted: drafts accepted per request [B].
-        last_is_new: whether a draft was accepted after which none was drafted, per request [B]: the last of a chain,
-            or a leaf of a tree.
-        num_verified: tokens of the round that the target computed, per request [B], where the engine hands all of
-            them to the drafter; None where it sorts out the rejected ones first.
+        last_is_new: whether the last accepted draft had none drafted after it [B]: the last of a chain, or a leaf.
+        num_verified: tokens of the round that the target computed [B], where the engine hands all of them to the
+            drafter; None where it sorts out the rejected ones first.
     """
     form = drafter_form(drafter, chain(1), first_pass_over_verified=num_verified is not None)
     verified = np.zeros_like(num_accepted) if num_verified is None else num_verified
@@ -49,11 +48,11 @@ def draft_passes(
     """The passes that propose drafts for each request, and that take in the step's prompt tokens.
 
     Args:
-        drafter: which kind.
-        shape: how drafts hang together; a block is a chain.
-        num_draft_tokens: levels wanted per request [B]; in a chain, tokens.
+        drafter: its kind.
+        shape: chain or tree; a block is a chain.
+        num_draft_tokens: levels to draft per request [B]; in a chain, tokens.
         catch_up: tokens that the first pass computes per request [B].
-        context: tokens of prompt and output so far per request [B].
+        context: tokens of prompt and output up to now per request [B].
         prompts: the step's prompt chunks.
     """
     form, longest = drafter_form(drafter, shape, first_pass_over_verified=False), int(num_draft_tokens.max(initial=0))

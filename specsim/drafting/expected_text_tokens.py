@@ -1,8 +1,8 @@
 """Tokens per verify of two language models, from the stationary distribution of contexts at which rounds begin.
 
-In context s a token x is accepted as a draft with min(p, q)(x), and given out where a draft failed with
-max(0, p − q)(x); both lead to the context after x. So a round is a product of such steps, and rounds follow one another
-as a chain.
+In context s a token x is accepted as a draft with min(p, q)(x), and emitted where a draft failed with max(0, p − q)(x)
+(Leviathan et al., arXiv 2211.17192); both lead to the context after x. A round is thus a product of such steps, and
+rounds follow one another as a Markov chain.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SETTLED, MOST_ROUNDS = 1e-10, 2000
 
 
 def mean_text_tokens(models: TextModels, num_draft_tokens: int) -> float:
-    """Mean tokens per verify over all rounds of long outputs, of the models of one domain."""
+    """Mean tokens per verify of the models of one domain, over all rounds of long outputs."""
     q = models.q[models.q_row]
     both, rest = np.minimum(models.p, q), np.maximum(models.p - q, 0.0)
     distribution: Floats = np.bincount(models.starts, minlength=len(models.p)).astype(np.float64) / len(models.starts)
@@ -36,7 +36,7 @@ def mean_text_tokens(models: TextModels, num_draft_tokens: int) -> float:
 
 
 def _moved(models: TextModels, distribution: Floats, weights: Floats) -> Floats:
-    """What a distribution of contexts becomes after a token of these weights [R]."""
+    """A distribution of contexts [R] after a token with these weights [R, V]."""
     return np.bincount(models.step.ravel(), (distribution[:, None] * weights).ravel(), len(distribution)).astype(
         np.float64
     )

@@ -1,9 +1,8 @@
 """Tokens per verify in closed form where acceptance varies.
 
-Requests of a class go on with the next round where the last one stopped, so a round does not begin at a position drawn
-by the shares of hard and easy ones: the more is accepted, the fewer rounds begin. Whether a round begins at a
-hard position has the stationary distribution of the chain from one round's start to the next; ends of outputs are left
-out.
+Requests of a class begin the next round where the last one stopped, so rounds do not begin at positions drawn by the
+shares of hard and easy ones: the more is accepted, the fewer rounds begin. Whether a round begins at a hard position
+has the stationary distribution of the Markov chain from one round's start to the next; ends of outputs are left out.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from specsim.inputs.models.acceptance import StatedAcceptance
 
 
 def accepted_law(overlap: Floats, chance: Chances) -> Floats:
-    """P(0, 1, .. K drafts of a round are accepted), over all rounds of one class of requests [K+1].
+    """P(0, 1, .. K drafts of a round are accepted) over all rounds of one class of requests, probabilities [K+1].
 
     Args:
         overlap: acceptance by position in the draft, at easy and at hard output positions [K, 2].
-        chance: of these.
+        chance: of these positions.
     """
     step = np.array([[1 - chance.enter, chance.enter], [1 - chance.stay, chance.stay]])
     alive, ends = np.eye(2), []  # from the kind at which a round begins to that at which its next draft stands
@@ -42,7 +41,7 @@ def _stationary(step: Floats) -> Floats:
 
 
 def tokens_by_level(stated: StatedAcceptance, num_draft_tokens: int, context: float) -> Floats:
-    """Mean tokens per verify of each class of requests, at one context [LEVELS]."""
+    """Mean tokens per verify of each class of requests, at one context [LEVELS] [tokens]."""
     overlap = overlap_table(stated, num_draft_tokens)[num_draft_tokens] * np.interp(context, *context_factors(stated))
     tokens = 1 + np.arange(num_draft_tokens + 1)
     chance = chances(stated.hard_stretches)
@@ -50,5 +49,5 @@ def tokens_by_level(stated: StatedAcceptance, num_draft_tokens: int, context: fl
 
 
 def mean_tokens_varied(stated: StatedAcceptance, num_draft_tokens: int, context: float) -> float:
-    """Mean tokens per verify over all rounds: a request with fewer of them has more rounds."""
+    """Mean tokens per verify over all rounds: the harmonic mean, as requests with fewer have more rounds."""
     return float(1 / np.mean(1 / tokens_by_level(stated, num_draft_tokens, context)))

@@ -1,6 +1,6 @@
-"""How many drafts a lookup in the text so far yields: none where nothing matches, few where the match is short.
+"""How many drafts a lookup in the text yields: none where nothing matches, few where the match is short.
 
-A lookup sees the text and not the target's next tokens, so what it finds is drawn apart from what is accepted.
+A lookup sees the text and not the target's next tokens, so what it finds is drawn independently of what is accepted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from specsim.inputs.models.speculation import ModelDrafter, NgramLookup
 
 
 def share_at_least(drafter: ModelDrafter | NgramLookup, num_draft_tokens: int) -> Floats:
-    """Share of drafts of at least 1, 2, .. of the tokens asked for [num_draft_tokens]; models draft all."""
+    """Share of drafts of at least 1, 2, .. tokens [num_draft_tokens]; models always draft all."""
     shares = np.ones(num_draft_tokens)
     if isinstance(drafter, NgramLookup):
         if drafter.matched_lengths is not None:
@@ -24,12 +24,12 @@ def share_at_least(drafter: ModelDrafter | NgramLookup, num_draft_tokens: int) -
 
 
 def drafts_found(wanted: Ints, uniforms: Floats, at_least: Floats) -> Ints:
-    """How many drafts each request has.
+    """Number of drafts of each request, in the shape of ``wanted``.
 
     Args:
         wanted: drafts asked for, any shape.
-        uniforms: one for each, in [0, 1).
-        at_least: ``share_at_least`` of the most that can be asked for.
+        uniforms: in [0, 1), of the same shape.
+        at_least: ``share_at_least`` of the most that can be asked for [K].
     """
     found: Ints = (uniforms[..., None] < at_least).sum(axis=-1)
     return np.minimum(wanted, found)
@@ -41,10 +41,10 @@ def length_shares(at_least: Floats) -> Floats:
 
 
 def drafts_of_batches(num_batches: int, batch: int, at_least: Floats, rng: np.random.Generator) -> Ints:
-    """Drafts of each request in equally likely batches [num_batches, batch]; one batch where nothing is left to chance.
+    """Drafts of each request in equally likely batches, int64 [num_batches, batch]; one batch where nothing is random.
 
-    Each request meets every quantile once over the batches, so that sums over requests have their exact means to
-    within 1 / num_batches, and only what depends on who met what together is sampled.
+    Each request meets every quantile once over the batches, so sums over requests have their exact means to within
+    1 / num_batches; only what depends on the combination of requests is sampled.
     """
     longest = len(at_least)
     if np.isin(at_least, (0.0, 1.0)).all():

@@ -1,8 +1,8 @@
-"""Language models that count: the n-grams of a text, those of each order mixed with those of the order below.
+"""Language models that count: the n-grams of a text, each order mixed with the order below.
 
 P_n(x | h) = (1 − b) · count(h x)/count(h) + b · P_{n−1}(x | h without its oldest token), down to P_0 = 1/V: Jelinek and
 Mercer's interpolation ("Interpolated estimation of Markov source parameters from sparse data", 1980) with one weight b.
-Where a context never occurred, its longest ending that did takes its place. So a model is a table of rows, one for each
+A context that never occurred is replaced by its longest ending that did. So a model is a table of rows, one for each
 context that occurs, and a map from context and token to the next context.
 """
 
@@ -24,10 +24,10 @@ class Ngrams(NamedTuple):
 
     Attributes:
         rows: distributions [R, V].
-        first: how many contexts are shorter than 0, 1, .. n tokens: a model of order m has the first[m] first rows.
+        first: number of contexts shorter than 0, 1, .. n tokens: a model of order m has the first[m] first rows [n+1].
         shorter: of a context, the one without its oldest token; of the empty one itself [R].
         step: context and token → next context, of the model of order n [R, V].
-        starts: the contexts met along the text, one for each place from the n-th token on.
+        starts: the contexts met along the text, from the n-th token on.
     """
 
     rows: Floats
@@ -38,7 +38,7 @@ class Ngrams(NamedTuple):
 
 
 def tokens_of(text: str, unit: Literal["byte", "word"], vocabulary: int) -> Ints:
-    """A text's tokens as numbers, the most frequent first; beyond the vocabulary all others are its last number."""
+    """Token ids of a text, the most frequent first, int64 [tokens]; all beyond the vocabulary share its last id."""
     units = np.frombuffer(text.encode(), np.uint8) if unit == "byte" else np.array(text.split() or [""])
     _, place, count = np.unique(units, return_inverse=True, return_counts=True)
     rank = np.empty(len(count), np.int64)
@@ -47,15 +47,15 @@ def tokens_of(text: str, unit: Literal["byte", "word"], vocabulary: int) -> Ints
 
 
 def count_ngrams(tokens: Ints, order: int, interpolation: float) -> Ngrams:
-    """The models of a text.
+    """The n-gram models of a text.
 
     Args:
-        tokens: of the text, numbered from 0.
+        tokens: of the text, ids from 0 [tokens].
         order: n, of the longest n-grams.
         interpolation: b, the weight of the order below.
 
     Raises:
-        ValueError: naming why the text makes no model that fits.
+        ValueError: the text is too short, or has more contexts than fit.
     """
     V = int(tokens.max(initial=0)) + 1
     if V < 2 or len(tokens) <= order:
@@ -85,7 +85,7 @@ def count_ngrams(tokens: Ints, order: int, interpolation: float) -> Ngrams:
 
 
 def _contexts(tokens: Ints, order: int, V: int) -> list[tuple[Ints, Ints]]:
-    """For lengths 0, 1, .. order − 1 the contexts that occur before a token, ascending, and which is met at a place.
+    """For lengths 0, 1, .. order − 1 the contexts that occur before a token, ascending, and the one at each position.
 
     A context is a number to the base V, its newest token the last digit.
     """

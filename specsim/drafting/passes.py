@@ -25,7 +25,7 @@ class PromptChunks(NamedTuple):
     """The prompt chunks of a step, which the drafter takes in too.
 
     Attributes:
-        tokens, sequences: how many, of how many requests.
+        tokens, sequences: number of tokens, and of requests.
         context_tokens, query_context: their attention, as in ``forward.Pass``.
     """
 
@@ -65,8 +65,8 @@ def drafter_form(drafter: ModelDrafter | None, shape: DraftShape, *, first_pass_
     """The form of a drafter; None where no model drafts.
 
     Args:
-        drafter: which kind.
-        shape: how drafts hang together.
+        drafter: its kind.
+        shape: chain or tree.
         first_pass_over_verified: the engine hands on all tokens of a round, and not only those accepted.
     """
     inner, whole = shape.num_inner, VERIFIED if first_pass_over_verified else ACCEPTED
@@ -96,7 +96,7 @@ def tokens_to_take_in(takes_in: int, num_accepted: int, last_is_new: bool, num_v
     Args:
         takes_in: as in ``DrafterForm``.
         num_accepted: drafts accepted.
-        last_is_new: whether a draft was accepted after which none was drafted: the last of a chain, or a leaf.
+        last_is_new: whether the last accepted draft had none drafted after it: the last of a chain, or a leaf.
         num_verified: tokens of the round that the target computed.
     """
     if takes_in == ACCEPTED:
@@ -114,13 +114,13 @@ def tokens_to_take_in(takes_in: int, num_accepted: int, last_is_new: bool, num_v
 def fill_draft_passes(
     form: DrafterForm, num_draft_tokens: Ints, catch_up: Ints, context: Ints, prompts: PromptChunks, passes: Passes
 ) -> int:
-    """Write the drafter's passes, in order, behind the target's; returns how many.
+    """Write the drafter's passes, in order, behind the target's; returns their number.
 
     Args:
         form: of the drafter.
-        num_draft_tokens: levels wanted per request [B]; in a chain, tokens.
+        num_draft_tokens: levels to draft per request [B]; in a chain, tokens.
         catch_up: tokens that the first pass computes per request [B].
-        context: tokens of prompt and output so far per request [B].
+        context: tokens of prompt and output up to now per request [B].
         prompts: the step's prompt chunks.
         passes: entries from 1 on receive the passes [1 + most passes].
     """
@@ -160,9 +160,9 @@ def fill_draft_passes(
 
 @kernel
 def _fill_levels(form: DrafterForm, num_draft_tokens: Ints, context: Ints, longest: int, passes: Passes) -> int:
-    """Of each level but the first, whose candidates come from the first pass, the pass that proposes it.
+    """The pass that proposes each level but the first, whose candidates come from the first pass.
 
-    It computes the nodes of the level above that have children, for the requests that still want another level, so the
+    It computes the nodes of the level above that have children, for the requests that still draft another level, so the
     longest draft decides how many passes run. In a chain that is one token per request. A node attends to the context
     and to its ancestors; the entries of all nodes computed before are read.
     """
@@ -182,7 +182,7 @@ def _fill_levels(form: DrafterForm, num_draft_tokens: Ints, context: Ints, longe
 
 @kernel
 def _fill_corrections(num_draft_tokens: Ints, longest: int, passes: Passes) -> int:
-    """One position of the block after another, each for the requests that want it."""
+    """One position of the block after another, each for the requests that draft it."""
     for position in range(longest):
         active = 0
         for b in range(len(num_draft_tokens)):

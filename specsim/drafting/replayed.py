@@ -1,8 +1,8 @@
-"""A source of chains that are accepted just as far as was recorded.
+"""A source of chains that are accepted exactly as far as recorded.
 
-At temperature 0 a draft is accepted while it is the target's most likely token, so the target's one-hot rows are made
-to agree with as many drafts as the recording says for the output position at which the round starts, and no more.
-What the drafts are makes no difference.
+At temperature 0 a draft is accepted while it is the target's most likely token, so the target's one-hot rows agree with
+as many drafts as the recording says for the output position at which the round starts, and with no more. The tokens of
+the drafts make no difference.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class ReplayedAcceptance:
 
     Args:
         starts: where each request's list starts in ``emitted``, and where the last one ends [R+1].
-        emitted: tokens of a verify that starts at an output position, of one request after the other.
+        emitted: tokens of a verify that starts at an output position, one request after the other [positions].
         num_draft_tokens: the longest draft, K.
         vocabulary, rng, sampled: as for ``PositionAcceptance``.
     """
@@ -43,9 +43,14 @@ class ReplayedAcceptance:
 
 
 def mean_recorded_tokens(starts: Ints, emitted: Ints, output_tokens: Ints, num_draft_tokens: int) -> float:
-    """Mean tokens per verify over all rounds of all recorded requests, walked through once.
+    """Mean tokens per verify over all rounds of all recorded requests, each walked through once.
 
-    A request's first token comes from its prompt; what a last round yields beyond the output counts as well.
+    The first token of a request comes from its prompt; tokens of a last round beyond the output count as well.
+
+    Args:
+        starts, emitted: as for ``ReplayedAcceptance`` [R+1] and [positions].
+        output_tokens: length of each output [R].
+        num_draft_tokens: the longest draft, K.
     """
     tokens = rounds = 0
     for request, end in enumerate(output_tokens.tolist()):

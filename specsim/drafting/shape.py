@@ -1,6 +1,6 @@
-"""Where the drafts of a round hang together: in a chain, or in a tree of which a round drafts the first levels.
+"""How the drafts of a round depend on each other: a chain, or a tree of which a round drafts the first levels.
 
-Nodes are numbered level by level, so that the first levels are the first nodes. Knows neither tokens nor acceptance.
+Nodes are numbered level by level, so the first levels are the first nodes. Knows neither tokens nor acceptance.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from specsim.arrays import Bools, Ints
 
 @dataclass(frozen=True, eq=False)
 class DraftShape:
-    """The largest draft of a request; a round drafts all of its levels or fewer.
+    """The largest draft of a request; a round drafts all of its levels or fewer. All arrays are int64, ``inner`` bool.
 
     Attributes:
-        parents: the parent of each node, -1 for the root's children; shape [N].
-        sibling: which child of its parent a node is, from 0; shape [N].
-        level: how far a node is from the root, from 1; shape [N].
-        inner: whether a node has children; shape [N].
-        num_nodes: nodes of the first 0, 1, .. D levels: the draft tokens of a round; shape [D+1].
-        total_depth: Σ of their levels; shape [D+1].
-        num_inner: nodes of level 0 (the root), 1, .. D that have children; shape [D+1].
+        parents: the parent of each node, -1 for the root's children [N].
+        sibling: index of a node among the children of its parent, from 0 [N].
+        level: distance of a node from the root, from 1 [N].
+        inner: whether a node has children [N].
+        num_nodes: nodes of the first 0, 1, .. D levels: the draft tokens of a round [D+1].
+        total_depth: Σ of their levels [D+1].
+        num_inner: nodes of level 0 (the root), 1, .. D that have children [D+1].
         width: the most children of a node.
     """
 
@@ -54,7 +54,7 @@ def chain(num_draft_tokens: int) -> DraftShape:
 
 
 def tree(children: Sequence[Sequence[int]]) -> DraftShape:
-    """A tree from the numbers of children of each node of the level above; above the first level is the root."""
+    """A tree from the number of children of each node, level by level, beginning with the root."""
     parents, sibling, level, counts = list[int](), list[int](), list[int](), [0]
     above = [-1]
     for depth, numbers in enumerate(children, start=1):

@@ -1,4 +1,4 @@
-"""From what a scenario states about its speculation to the shape of its drafts and the sources that propose them."""
+"""From a scenario's speculation to the shape of its drafts and the sources that propose them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ChainSource = PositionAcceptance | VaryingAcceptance | ReplayedAcceptance
 
 
 def draft_shape(speculation: Speculation, num_draft_tokens: int) -> DraftShape:
-    """How the draft tokens of a round hang together: a chain, or the first levels of the tree."""
+    """The shape of a round's drafts: a chain, or the first levels of the tree."""
     if speculation.tree is None:
         return chain(num_draft_tokens)
     return tree(speculation.tree.children[:num_draft_tokens])
@@ -30,7 +30,7 @@ def chain_source(
     *,
     greedy: bool = False,
 ) -> ChainSource:
-    """What proposes chains with an acceptance that is stated, at temperature 0 if so said."""
+    """The source of chains with the given acceptance, for a target at temperature 0 if ``greedy``."""
     how = {"sampled": speculation.sampled, "greedy": greedy}
     if acceptance.varies:
         return VaryingAcceptance(acceptance, num_draft_tokens, rng, **how)
@@ -44,10 +44,10 @@ def chain_source(
 
 
 def tree_source(speculation: Speculation, num_levels: int, rng: np.random.Generator) -> TreeAcceptance:
-    """What proposes trees whose first candidates have the acceptance stated.
+    """The source of trees whose first candidates have the given acceptance.
 
     Raises:
-        ValueError: when no tree is.
+        ValueError: the scenario drafts chains.
     """
     acceptance, stated = speculation.acceptance, speculation.tree
     if stated is None or not isinstance(acceptance, StatedAcceptance):

@@ -1,4 +1,4 @@
-"""A source of chains that two language models make: what they draft and score depends on the tokens so far.
+"""A source of chains that two language models make: what they draft and score depends on the text up to now.
 
 Both models' distributions go through temperature and top-p before anything is drawn or judged, as in an engine, so that
 the verifier's output is distributed as the target's.
@@ -18,7 +18,7 @@ from specsim.verification.processing.processors import process
 
 
 class TextModels(NamedTuple):
-    """The models of all domains. A context is a row of ``p``; those of a domain stand together.
+    """The models of all domains. A context is a row of ``p``; those of a domain are contiguous.
 
     Attributes:
         p: of the target, after processing [R, V].
@@ -27,7 +27,7 @@ class TextModels(NamedTuple):
         q_cdf: its running sums [Rq, V].
         q_row: of a context, its row of q [R].
         step: context and token → next context [R, V].
-        starts: contexts that outputs may begin with, of one domain after the other.
+        starts: contexts that outputs may begin with, one domain after the other.
         first_start: where each domain's starts begin, and where the last one's end [D+1].
         greedy: of each domain, whether the target decodes at temperature 0 [D].
         sampled: whether drafts are drawn from q; otherwise they are its most likely tokens.
@@ -53,7 +53,7 @@ def text_models(
     Args:
         models: of the target's order and below.
         drafter_order: of the drafter.
-        temperature, drafter_temperature: of the two; 0 leaves the most likely token alone.
+        temperature, drafter_temperature: of the two; at 0 only the most likely token is left.
         top_p: of both.
         sampled: drafts are drawn.
     """
@@ -90,7 +90,7 @@ def joined_texts(domains: Sequence[TextModels]) -> TextModels:
 
 
 def drawn(cdf: Floats, uniforms: Floats) -> Ints:
-    """A token of each row by inverse CDF [B]; one without probability is never drawn."""
+    """A token of each row of ``cdf`` [B, V] by inverse CDF at uniforms in [0, 1) [B]; never one without probability."""
     tokens: Ints = (cdf <= uniforms[:, None]).sum(axis=1)
     return tokens
 

@@ -1,10 +1,10 @@
-"""A source of drafted trees whose first children are accepted as often as the user stated.
+"""A source of drafted trees whose first children have exactly the acceptance that the user gives.
 
 The rows of p and q are those of ``acceptance``, a pair per level, the same for every node of it and every request. The
-first child of a node is accepted with the stated probability exactly: drawn from q it passes with Σ min(p, q), and
+first child of a node is accepted with the given probability exactly: drawn from q it passes with Σ min(p, q), and
 where children are chosen rather than drawn, p is adjusted to give the drafter's first choice just that. What further
-siblings add is not stated by anybody: it follows from the made-up shapes of p and q, and real models may gain more or
-less. Nothing here counts as "accepted"; that is the verifier's business.
+siblings add is not an input: it follows from the made-up shapes of p and q, and real models may gain more or less.
+Nothing here counts as "accepted"; the verifier alone decides that.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from specsim.verification.trees.forest import Siblings
 
 
 class ScoredTrees(NamedTuple):
-    """Which distributions trees [B, N] were drawn from and are judged by, as `verify_tree` takes them.
+    """The distributions that trees [B, N] were drawn from and are judged by, as `verify_tree` takes them.
 
     Attributes:
         q_row: rows of q [B, N]; None where nothing was drawn.
@@ -41,11 +41,11 @@ class ScoredTrees(NamedTuple):
 class TreeAcceptance:
     """Proposes trees and scores them from one (p, q) pair per level, the same for every request.
 
-    At temperature 0 the target's next token is its most likely one. Which one that is differs from context to context;
-    here it is drawn from p, so a tree of chosen tokens is accepted as often as when sampling from p.
+    At temperature 0 the target's next token is its most likely one, which differs from context to context; here it is
+    drawn from p, so a tree of chosen tokens is accepted as often as when sampling from p.
 
     Args:
-        conditional: P(level i accepted | all before it accepted) of trees without forks, shape [D].
+        conditional: P(level i accepted | all before it accepted) of trees without forks [D].
         shape: the tree, of D levels or more.
         siblings: how the children of a node are made.
         greedy: the target's temperature is 0.
@@ -75,13 +75,13 @@ class TreeAcceptance:
             self._p[:-1] = first_choice_rows(p[:-1], self._ranked[:, 0], stated)
 
     def propose(self, uniforms: Floats) -> Ints:
-        """Tokens [B, N] of the first D levels; siblings are drawn by inverse CDF, or the most likely ones.
+        """Token ids [B, N] of the first D levels; siblings are drawn by inverse CDF, or the most likely ones.
 
         Nodes of one level that are the same child of different parents get the same token, since rows and uniforms
         are the level's. A walk sees the children of one parent only.
 
         Args:
-            uniforms: [B, D, width] in [0, 1), by level and sibling.
+            uniforms: in [0, 1), by level and sibling [B, D, width].
         """
         num_levels = uniforms.shape[1]
         nodes = slice(int(self._shape.num_nodes[num_levels]))
@@ -104,11 +104,11 @@ class TreeAcceptance:
         return children
 
     def score(self, token: Ints, uniforms: Floats) -> ScoredTrees:
-        """The distributions of trees [B, N], of a level each; at temperature 0 all on the target's argmax.
+        """The distributions of trees [B, N], by level; at temperature 0 all mass is on the target's argmax.
 
         Args:
-            token: as proposed.
-            uniforms: [B, D, width] in [0, 1), by level and sibling: the first siblings' draw the argmax.
+            token: as proposed [B, N].
+            uniforms: in [0, 1), by level and sibling: the first siblings' draw the argmax [B, D, width].
         """
         trees = self.score_sampled(token)
         if not self._greedy:
@@ -117,7 +117,7 @@ class TreeAcceptance:
         return trees._replace(p_row=best, p=np.eye(self._p.shape[1]))
 
     def score_sampled(self, token: Ints) -> ScoredTrees:
-        """The distributions of trees [B, N] if the target samples: at temperature 0, what its argmax is drawn from."""
+        """The distributions of trees [B, N] if the target samples; at temperature 0, what its argmax is drawn from."""
         batch, num_nodes = token.shape
         level = self._shape.level[:num_nodes]
         # the children of the root are judged by the first row, those of its children by the second, and so on
@@ -137,7 +137,7 @@ class TreeAcceptance:
 
 
 def _drawn(weights: Floats, uniforms: Floats) -> Ints:
-    """The first entry of each row whose cumulative weight exceeds its share u of the total; shape [B]."""
+    """The first entry of each row [B, V] whose cumulative weight exceeds its uniform times the total [B]."""
     cumulative = np.cumsum(weights, axis=1)
     total = cumulative[:, -1]
     target = np.minimum(uniforms * total, np.nextafter(total, 0.0))  # u · total may round up to the total

@@ -1,9 +1,9 @@
-"""How likely a draft is to be accepted where that differs: by request, by place in the output, by context.
+"""How acceptance varies: by request, by position in the output, by context.
 
-All of it is a function of the run's uniforms, the request and the output position, so that it is the same under every
+Everything is a function of the run's uniforms, the request and the output position, so it is the same under every
 policy: a request's class (``beta``), whether a position is hard, and which of two rungs it is on. The rungs are rows
-whose overlap is 0, 1/16, .. 1. A position is on one of the two nearest to the overlap that it is to have, with the
-probability that makes the mean of both just that; under the token rule that is the same as having this overlap.
+whose overlap is 0, 1/16, .. 1. A position is on one of the two nearest to its overlap, with the probability that makes
+that the mean of both; under the token rule that is the same as having this overlap.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from specsim.uniforms import BY_TRAIT, LANE_HARD, NUM_LANES, draw_uniforms
 
 RUNGS = 16
 SHARE, STAY, ENTER = 0, 1, 2
-"""Places in ``Variation.stretches``: of positions, those that are hard; P(the next is hard) after a hard one, and after
+"""Indices in ``Variation.stretches``: the share of hard positions; P(the next is hard) after a hard one, and after
 an easy one."""
 
 
 class Variation(NamedTuple):
-    """Of each domain, how acceptance varies.
+    """How acceptance varies in each domain.
 
     Attributes:
         varies: whether it does; of domains that do not, the other entries are not read [C].
-        first: which set of rows is the first of a domain's; those that vary have RUNGS + 1 of them [C].
+        first: the first set of rows of a domain; those that vary have RUNGS + 1 of them [C].
         overlap: acceptance by drafts in the round, position in the draft, class of requests and whether the output
             position is hard [C, K+1, K, LEVELS, 2].
         stretches: see SHARE and the following [C, 3].
         tokens, factor: what acceptance is multiplied by at these contexts, ascending [C, T].
         num_recorded: recordings, of a domain whose acceptance is replayed; otherwise 0 [C].
         starts: of all recordings, where each one's list starts in ``emitted``, and where the last one ends [R+1].
-        emitted: what a round yields that starts at an output position, by recording.
+        emitted: tokens of a round that starts at an output position, by recording.
         key: of the run's uniforms.
         looked_up: room for a uniform before those that are kept [NUM_LANES, 1, 1].
     """
@@ -55,7 +55,7 @@ class Variation(NamedTuple):
 
 
 def joined_variations(parts: Sequence[Variation], num_sets: Sequence[int]) -> Variation:
-    """The variation of several domains, and how many sets of rows each has."""
+    """The variation of several domains; ``num_sets`` is the number of sets of rows of each."""
     most = max(part.tokens.shape[1] for part in parts)
     any_varies = any(part.varies.any() for part in parts)
     return parts[0]._replace(
@@ -77,7 +77,7 @@ def _held(table: Floats, entries: int) -> Floats:
 
 
 def no_variation(longest: int) -> Variation:
-    """Of one domain."""
+    """The variation of one domain that has none."""
     return Variation(
         varies=np.zeros(1, np.bool_),
         first=np.zeros(1, np.int64),
@@ -107,19 +107,19 @@ def overlap_at(
     num_draft_tokens: int,
     i: int,
 ) -> float:
-    """The acceptance of the draft for an output position.
+    """The acceptance probability of the draft for an output position.
 
     Args:
         variation: of all domains.
         traits: the request's uniforms by output position [NUM_LANES, positions].
         own: its own uniform.
         first_position: of traits.
-        domain, request: whose.
-        position: of the output.
+        domain, request: indices.
+        position: in the output.
         prompt_tokens: of the request.
-        recording: whose acceptance is replayed; -1 for none.
+        recording: the recording to replay; -1 for none.
         num_draft_tokens: drafts in the round.
-        i: which of them this is, from 0.
+        i: index of the draft in the round, from 0.
     """
     if recording >= 0:
         return 1.0 if i < recorded(variation, recording, position - i) - 1 else 0.0
@@ -132,14 +132,14 @@ def overlap_at(
 
 @kernel
 def recorded(variation: Variation, recording: int, position: int) -> int:
-    """What a round yields that starts at an output position, by a list that starts anew where it ends."""
+    """Tokens of a round that starts at an output position, from a list that repeats when it ends."""
     start, end = variation.starts[recording], variation.starts[recording + 1]
     return int(variation.emitted[start + position % (end - start)])
 
 
 @kernel
 def rung_of(overlap: float, uniform: float) -> int:
-    """Which rung a position is on that is to have this overlap on average."""
+    """The rung of a position, drawn so that its mean overlap is ``overlap``."""
     below = min(int(overlap * RUNGS), RUNGS - 1)
     return below + 1 if uniform < overlap * RUNGS - below else below
 
@@ -151,8 +151,14 @@ def is_hard(
     """Whether an output position is hard: the state of a Markov chain that began in its stationary distribution.
 
     Each position has a uniform u and is hard if u is below P(hard | the state before). A u below both of these
-    probabilities, or above both, settles the state whatever was before, so it suffices to look back to the last one
-    that did. The others keep the state, or turn it if hard positions make easy ones likelier.
+    probabilities, or above both, settles the state whatever came before, so it suffices to look back to the last one
+    that did. The others keep the state, or flip it if hard positions make easy ones likelier.
+
+    Args:
+        variation: of all domains.
+        traits: the request's uniforms by output position [NUM_LANES, positions].
+        first_position: of traits.
+        domain, request, position: indices.
     """
     stretches, place = variation.stretches[domain], position
     share, stay, enter = stretches[SHARE], stretches[STAY], stretches[ENTER]
@@ -177,7 +183,7 @@ def is_hard(
 
 @kernel
 def factor_at(tokens: Floats, factor: Floats, context: float) -> float:
-    """A table's factor at a context: linear between its entries, held beyond its ends."""
+    """Factor of a table [T] at a context [tokens]: linear between its entries, constant beyond its ends."""
     if context <= tokens[0]:
         return float(factor[0])
     for i in range(1, len(tokens)):

@@ -1,7 +1,7 @@
 """A source of chains whose acceptance varies by request, by stretch of the output, by context and by draft length.
 
-``variation`` says how; here is what the domain's tables hold: the rows of each rung, and the overlap that a draft is to
-have by class of requests and kind of position.
+``variation`` says how; here are the domain's tables: the rows of each rung, and the overlap of a draft by class of
+requests and kind of position.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class VaryingAcceptance:
     """Proposes and scores chains of one domain.
 
     Args:
-        stated: whose acceptance varies.
+        stated: the acceptance that varies.
         num_draft_tokens: the longest draft, K.
         rng: decides the shapes of the rows.
         sampled, greedy: as for ``PositionAcceptance``.
@@ -50,7 +50,7 @@ class VaryingAcceptance:
 def rung_rows(
     num_draft_tokens: int, vocabulary: int, rng: np.random.Generator, concentration: float, *, sampled: bool
 ) -> ChainRows:
-    """A set of rows for each rung, all of whose positions have its overlap."""
+    """A set of rows for each rung, whose overlap all of its positions have."""
     overlaps = (np.full(num_draft_tokens, rung / RUNGS) for rung in range(RUNGS + 1))
     return joined([PositionAcceptance(a, vocabulary, rng, concentration, sampled=sampled).rows for a in overlaps])
 
@@ -64,14 +64,14 @@ class Chances(NamedTuple):
 
 
 def chances(stretches: HardStretches | None) -> Chances:
-    """All 0 where no position is hard."""
+    """Chances of hard positions; all 0 without any."""
     if stretches is None:
         return Chances(0.0, 0.0, 0.0)
     return Chances(stretches.share, 1 - stretches.leave, stretches.enter)
 
 
 def context_factors(stated: StatedAcceptance) -> tuple[list[float], list[float]]:
-    """Contexts [tokens] and what acceptance is multiplied by there."""
+    """Contexts [tokens] and the factors on acceptance there."""
     if stated.by_context is None:
         return [0.0], [1.0]
     return [float(entry.tokens) for entry in stated.by_context], [entry.factor for entry in stated.by_context]
@@ -80,11 +80,11 @@ def context_factors(stated: StatedAcceptance) -> tuple[list[float], list[float]]
 def overlap_table(stated: StatedAcceptance, num_draft_tokens: int) -> Floats:
     """Acceptance by drafts in the round, position, class of requests and kind of position, easy or hard.
 
-    The mean over classes and kinds is the acceptance stated. With a spread, that of each position is Beta distributed
+    The mean over classes and kinds is the given acceptance. With a spread, that of each position is Beta distributed
     with the concentration of the first position's; a request has the same quantile in all of them.
 
     Returns:
-        shape [K+1, K, LEVELS, 2]; what no round has is 0.
+        probabilities [K+1, K, LEVELS, 2]; 0 at positions that a round does not have.
     """
     table = np.zeros((num_draft_tokens + 1, num_draft_tokens, LEVELS, 2))
     concentrated = concentration(stated.first_overlap, stated.spread) if stated.spread else None
@@ -96,10 +96,10 @@ def overlap_table(stated: StatedAcceptance, num_draft_tokens: int) -> Floats:
 
 
 def easy_and_hard(overlap: Floats, reference: float, stretches: HardStretches | None) -> Floats:
-    """Acceptance at easy and at hard positions whose mean is given [LEVELS, 2].
+    """Acceptance at easy and at hard positions with the given mean [LEVELS, 2].
 
-    They lie ``drop`` apart where the mean is the reference, and elsewhere by as much less as there is less room to 0 or
-    to 1; so neither leaves [0, 1] if that holds at the reference.
+    They lie ``drop`` apart where the mean is the reference, and elsewhere less in proportion to the room to 0 or to 1;
+    so neither leaves [0, 1] if that holds at the reference.
     """
     if stretches is None:
         return np.stack([overlap, overlap], axis=-1)

@@ -1,1 +1,1 @@
-"""What arrives: when requests come and how long their prompts and outputs are. Numbers only; no requests here."""
+"""Workloads: when requests arrive and how long their prompts and outputs are. Numbers only; no requests here."""

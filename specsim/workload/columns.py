@@ -1,6 +1,6 @@
-"""Named columns of a file, every bad cell reported at once.
+"""Named columns of a file; every bad cell is reported at once.
 
-Knows nothing of what the columns mean: the caller says how a cell becomes a value, and what to write instead if not.
+Knows nothing of what the columns mean: the caller gives the parser of each cell and the remedy for bad ones.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Column:
 
 
 class Rows(NamedTuple):
-    """What was read.
+    """The rows of a file.
 
     Attributes:
         lines: number of each row's line in the file, from 1.
         values: column → its values, in the file's order; without optional columns that the file lacks.
-        left_out: rows that were passed over.
+        left_out: number of rows skipped.
     """
 
     lines: list[int]
@@ -52,14 +52,22 @@ class Rows(NamedTuple):
 
 
 def whole_number(text: str) -> int:
-    """A plain non-negative whole number; no sign, point, exponent or digit group."""
+    """A plain non-negative whole number; no sign, point, exponent or digit group.
+
+    Raises:
+        ValueError: it is anything else, or longer than 9 digits.
+    """
     if not (text.isascii() and text.isdecimal() and len(text) <= 9):
         raise ValueError(text)
     return int(text)
 
 
 def at_least_one(text: str) -> int:
-    """A plain positive whole number."""
+    """A plain positive whole number.
+
+    Raises:
+        ValueError: it is anything else.
+    """
     if (number := whole_number(text)) < 1:
         raise ValueError(text)
     return number
@@ -73,7 +81,7 @@ def read_columns(
     Args:
         path: of the file.
         columns: to read.
-        left_out: says of a row whether to pass it over unread.
+        left_out: whether to skip a row unread.
 
     Raises:
         InputError: the file cannot be read, lacks a column, has no rows, or holds cells that cannot be parsed; all of
@@ -112,10 +120,10 @@ def read_columns(
 
 
 def refuse_other_separators(path: Path, line: int, header: Sequence[str]) -> None:
-    """Refuse a first line that is one cell to a reader of commas and several to another.
+    """Refuse a header that is a single cell because its separators are not commas.
 
     Raises:
-        InputError: naming what separates its cells.
+        InputError: names the separator found.
     """
     marks = {";": "semicolons", "\t": "tabs", "|": "bars"}
     found = [name for mark, name in marks.items() if mark in "".join(header)]
@@ -125,7 +133,7 @@ def refuse_other_separators(path: Path, line: int, header: Sequence[str]) -> Non
 
 
 def read_objects(path: Path, columns: Mapping[str, Column]) -> Rows:
-    """The named fields of a file with one JSON object a line; other fields and blank lines are skipped.
+    """The named fields of a JSON Lines file, one object per line; other fields and blank lines are skipped.
 
     Raises:
         InputError: as for ``read_columns``.
@@ -160,7 +168,7 @@ def _cells_of_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def cells_of(line: str) -> list[str]:
-    """The cells of one line. Line by line, so that a stray quotation mark spoils its own line only."""
+    """The cells of one line. Line by line, so that a stray quotation mark affects only its own line."""
     try:
         return next(csv.reader([line]))
     except csv.Error:
@@ -185,15 +193,15 @@ def _parsed(
     remedy: str,
     others: Sequence[Problem] = (),
 ) -> Rows:
-    """Every row's values, or every problem; row by row, so that no more than the values is held of a large file.
+    """Every row's values, or every problem; row by row, so that only the values of a large file are kept.
 
     Args:
         path: of the file, for messages.
         rows: number of each line, and its cells.
         columns: how to read them.
-        left_out: says of a row whether to pass it over.
+        left_out: whether to skip a row.
         empty, remedy: what a file without rows is, and what to do about it.
-        others: what is wrong with lines that are no rows, known once all have been read.
+        others: problems of lines that are not rows, known once all have been read.
     """
     found = Rows([], {name: [] for name in columns}, 0)
     passed_over, problems = 0, list[Problem]()
@@ -221,7 +229,7 @@ def _parsed(
 
 
 def capped(path: Path, problems: list[Problem]) -> list[Problem]:
-    """The problems, cut off where a count says more than a list."""
+    """The first MAX_PROBLEMS problems, and a count of the rest."""
     rest = len(problems) - MAX_PROBLEMS
     more = [Problem(str(path), "", "", f"and {rest} more problems like these")] if rest > 0 else []
     return problems[:MAX_PROBLEMS] + more

@@ -28,7 +28,7 @@ def read_azure_trace(path: Path) -> Trace:
     are taken as UTC.
 
     Raises:
-        InputError: naming file, line, column and value of everything that is wrong.
+        InputError: names file, line, column and value of everything that is wrong.
     """
     time = Column(
         _date, "write a date and time such as 2023-11-16 18:15:46.68, not before the line above", ascending=True
@@ -38,12 +38,12 @@ def read_azure_trace(path: Path) -> Trace:
 
 
 def read_burstgpt_trace(path: Path) -> Trace:
-    """A trace in BurstGPT's format: columns Timestamp [s], Request tokens and Response tokens; others are not read.
+    """A trace in BurstGPT's format: columns Timestamp [s], Request tokens and Response tokens; others are ignored.
 
     Rows without response tokens are failures; they are left out and counted.
 
     Raises:
-        InputError: naming file, line, column and value of everything that is wrong.
+        InputError: names file, line, column and value of everything that is wrong.
     """
     time = Column(_time, "write seconds, at least 0 and not before the line above", ascending=True)
     columns = dict(zip(BURSTGPT, (time, TOKENS, TOKENS), strict=True))
@@ -51,12 +51,12 @@ def read_burstgpt_trace(path: Path) -> Trace:
 
 
 def read_own_trace(path: Path) -> Trace:
-    """A trace in specsim's own format: arrival_s, prompt_tokens, output_tokens, and perhaps domain and priority.
+    """A trace in specsim's own format: arrival_s, prompt_tokens, output_tokens, and optionally domain and priority.
 
-    Times count from the run's start, so that a first request may come late.
+    Times count from the run's start, so the first request may come late.
 
     Raises:
-        InputError: naming file, line, column and value of everything that is wrong.
+        InputError: names file, line, column and value of everything that is wrong.
     """
     time = Column(_time, "write seconds, at least 0 and not before the line above", ascending=True)
     columns = dict(zip(OWN, (time, TOKENS, TOKENS), strict=True)) | {

@@ -1,6 +1,6 @@
-"""Textbook distributions of lengths, and what keeping them within bounds does to their means.
+"""Textbook distributions of lengths, and how clipping them to bounds changes their means.
 
-Prompt and output are independent of each other, which real traffic's are not: see ``quantiles`` for that.
+Prompt and output are independent of each other, unlike in real traffic: see ``quantiles`` for that.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class Spread(NamedTuple):
     """A distribution of lengths [tokens].
 
     Attributes:
-        mean, sd: of the lengths before they are rounded and clipped; of a lognormal too, not of its logarithm.
-        low, high: bounds; draws beyond are set to them.
+        mean, sd: of the lengths before they are rounded and clipped; for a lognormal too, not of its logarithm.
+        low, high: bounds; draws beyond are clipped to them.
         logarithmic: lognormal instead of normal.
     """
 
@@ -39,7 +39,7 @@ class Spread(NamedTuple):
 def uniform_lengths(
     num_requests: int, prompt: tuple[int, int], output: tuple[int, int], rng: np.random.Generator
 ) -> Lengths:
-    """Whole numbers of tokens between two bounds, both included. A longer draw begins with the shorter one."""
+    """Uniform whole lengths between two bounds, both included. A longer draw begins with the shorter one."""
     low, high = np.array([prompt, output]).T
     drawn = low + np.floor(rng.random((num_requests, 2)) * (high - low + 1)).astype(np.int64)
     return Lengths(*drawn.T.copy())
@@ -63,9 +63,9 @@ def _tokens(spread: Spread, normal: np.ndarray) -> Ints:
 
 
 def clipped_mean(spread: Spread) -> float:
-    """The mean that is left after clipping, before rounding [tokens].
+    """The mean after clipping, before rounding [tokens].
 
-    E[clip(X)] = low·P(X < low) + E[X; low ≤ X ≤ high] + high·P(X > high), each known in closed form.
+    E[clip(X)] = low·P(X < low) + E[X; low ≤ X ≤ high] + high·P(X > high), each term in closed form.
     """
     if spread.sd == 0:
         return min(max(spread.mean, spread.low), spread.high)

@@ -1,4 +1,4 @@
-"""How long prompts and outputs are, and of which class a request is.
+"""How long prompts and outputs are, and which class a request belongs to.
 
 Knows nothing of models or memory: whether a request fits is the scheduler's question. From tables and traces, prompt
 and output are drawn together, because in real traffic they depend on each other; from textbook distributions they are
@@ -21,16 +21,16 @@ from specsim.workload.quantiles import JointQuantiles, lengths_at
 
 @dataclass(frozen=True)
 class Lengths:
-    """Lengths of requests [tokens] and what goes with them, all of shape [requests].
+    """Lengths of requests and their attributes, all int64 [requests].
 
     Attributes:
-        prompt: tokens sent, at least 1.
-        output: tokens to generate, at least 1.
-        priority: lower numbers are served first; None where all are alike.
-        domain: whose acceptance they have, or domain of the trace, from 0; None where all are alike.
-        of_class: number of their class in a mixture, from 0; None without one.
-        prefixes: what prompts begin with; None where nothing is known to be shared.
-        recording: which of a recording's requests they are, from 0, -1 for none; None where that is so of all.
+        prompt: tokens sent, at least 1 [tokens].
+        output: tokens to generate, at least 1 [tokens].
+        priority: lower numbers are served first; None where all are equal.
+        domain: index of the acceptance domain, or the trace's domain, from 0; None where all are equal.
+        of_class: index of the class in a mixture, from 0; None without one.
+        prefixes: prefixes of the prompts; None where nothing is known to be shared.
+        recording: index of the request in a recording, from 0, -1 for none; None where all are -1.
     """
 
     prompt: Ints
@@ -52,7 +52,11 @@ class Lengths:
 
 
 def fixed_lengths(num_requests: int, prompt_tokens: int, output_tokens: int) -> Lengths:
-    """The same lengths for every request [tokens]."""
+    """The same lengths for every request [tokens].
+
+    Raises:
+        InputError: a length is below 1.
+    """
     given = {"prompt_tokens": prompt_tokens, "output_tokens": output_tokens}
     problems = [
         Problem("fixed_lengths", name, repr(value), "write a whole number of tokens, at least 1")
@@ -70,20 +74,20 @@ def table_lengths(num_requests: int, table: JointQuantiles, rng: np.random.Gener
 
 
 def resampled_lengths(num_requests: int, observed: Lengths, rng: np.random.Generator) -> Lengths:
-    """Independent draws, with replacement, of the requests observed: the traffic's mix without its order.
+    """Independent draws, with replacement, of the observed requests: the traffic's mix without its order.
 
-    Drawn twice, a request has the same lengths and not the same text, so that prompts have nothing in common.
+    A request drawn twice has the same lengths but not the same text, so prompts share nothing.
     """
     return replace(observed, prefixes=None)[rng.integers(observed.prompt.size, size=num_requests)]
 
 
 def replayed_lengths(num_requests: int, observed: Lengths, first: int = 0) -> Lengths:
-    """The requests observed in their order, from the one numbered ``first``; after the last comes the first again."""
+    """The observed requests in order, from index ``first``, cyclically."""
     return observed[np.arange(first, first + num_requests) % observed.prompt.size]
 
 
 def chosen_classes(shares: Sequence[float], uniforms: ArrayLike) -> Ints:
-    """The class that each uniform in [0, 1) chooses, in proportion to the shares [requests]."""
+    """The class index that each uniform in [0, 1) chooses, in proportion to the shares, int64 [requests]."""
     ends = np.cumsum(shares)[:-1] / sum(shares)
     return np.searchsorted(ends, np.asarray(uniforms), side="right")
 

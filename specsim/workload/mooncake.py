@@ -1,4 +1,4 @@
-"""Request traces in Mooncake's format: a JSON object a line, prompts as numbered blocks."""
+"""Request traces in Mooncake's format: one JSON object per line, prompts as numbered blocks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ BLOCK_TOKENS = 512  # in a block of hash_ids (Qin et al., "Mooncake", FAST 2025;
 
 
 def read_mooncake_trace(path: Path) -> Trace:
-    """A trace in Mooncake's format, a JSON object a line: timestamp [ms], input_length, output_length, hash_ids.
+    """A trace in Mooncake's format, one JSON object per line: timestamp [ms], input_length, output_length, hash_ids.
 
     Raises:
-        InputError: naming file, line, field and value of everything that is wrong.
+        InputError: names file, line, field and value of everything that is wrong.
     """
     tokens = Column(_json_tokens, "write a whole number of tokens, at least 1")
     fields = ("timestamp", "input_length", "output_length")
@@ -38,7 +38,7 @@ def read_mooncake_trace(path: Path) -> Trace:
 
 
 def _refuse_other_counts(path: Path, rows: Rows, counts: Ints) -> None:
-    """A prompt has as many blocks as it takes to hold it."""
+    """A prompt must have the number of blocks that it takes to hold it."""
     due = -(-np.array(rows.values["input_length"]) // BLOCK_TOKENS)
     problems = [
         Problem(

@@ -1,4 +1,4 @@
-"""What prompts begin with, so that a server can tell which of them begin alike. Knows nothing of how KV is kept."""
+"""Prefixes of prompts, so that a server can tell which prompts begin alike. Knows nothing of how KV is kept."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SEGMENT_TOKENS = 256
 
 @dataclass(frozen=True)
 class Prefixes:
-    """Segments that prompts consist of, or begin with; equal ids are equal text after equal text.
+    """Segments that prompts consist of, or begin with; equal ids after equal text are equal text. All int64.
 
     Attributes:
-        starts: [requests + 1] those of request i are at ``starts[i] : starts[i + 1]``, from the prompt's beginning.
-        ids: of all requests, one after the other.
-        ends: where each ends in its prompt [tokens].
+        starts: request i has the segments ``starts[i] : starts[i + 1]``, from the prompt's beginning [requests + 1].
+        ids: of all requests, one after the other [segments].
+        ends: where each ends in its prompt [segments] [tokens].
     """
 
     starts: Ints
@@ -29,7 +29,7 @@ class Prefixes:
     ends: Ints
 
     def __getitem__(self, chosen: Ints | slice) -> Prefixes:
-        """Those of some of the requests."""
+        """The prefixes of some of the requests."""
         first, counts = self.starts[:-1][chosen], np.diff(self.starts)[chosen]
         starts = np.concatenate([[0], np.cumsum(counts)])
         places = np.repeat(first - starts[:-1], counts) + np.arange(starts[-1])
@@ -37,7 +37,7 @@ class Prefixes:
 
 
 class SharedTexts(NamedTuple):
-    """So many texts of one length, such as system prompts."""
+    """A number of texts of one length, such as system prompts."""
 
     tokens: int
     number: int
@@ -47,10 +47,10 @@ def shared_prefixes(prompt: Ints, kinds: Sequence[SharedTexts | None], kind: Int
     """Each request's prompt begins with one of the texts of its kind, all equally likely.
 
     Args:
-        prompt: lengths [requests]; a shorter one than the text is its beginning.
-        kinds: what there is; None for requests that share nothing.
-        kind: of each request [requests].
-        uniforms: in [0, 1), [requests]; each chooses a text.
+        prompt: lengths [requests] [tokens]; a prompt shorter than the text is its beginning.
+        kinds: the texts of each kind; None for requests that share nothing.
+        kind: of each request, an index into ``kinds`` [requests].
+        uniforms: in [0, 1); each chooses a text [requests].
 
     Returns:
         None where nothing is shared.

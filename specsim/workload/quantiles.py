@@ -1,8 +1,8 @@
 """A joint quantile table: the shape of a trace's prompts and outputs in a few kilobytes, dependence included.
 
-Requests are sorted by prompt length into bins of equally many; a bin keeps the quantiles of its prompts and those of
-its outputs. Within a bin the two are drawn independently, so dependence is kept between bins only. Knows nothing of
-arrival times, nor of how alike a request is to the next one.
+Requests are sorted by prompt length into bins of equal size; a bin keeps the quantiles of its prompts and those of its
+outputs. Within a bin the two are drawn independently, so dependence is kept between bins only. Knows nothing of arrival
+times, or of the similarity of successive requests.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class JointQuantiles:
     """Quantiles of lengths [tokens].
 
     Attributes:
-        levels: [levels] ascending from 0 to 1.
-        prompt: [bins, levels] of the prompts of each bin; bins ascend.
-        output: [bins, levels] of the outputs of each bin's requests.
+        levels: ascending from 0 to 1, float64 [levels].
+        prompt: of the prompts of each bin, int64 [bins, levels]; bins ascend.
+        output: of the outputs of each bin's requests, int64 [bins, levels].
     """
 
     levels: Floats
@@ -43,11 +43,13 @@ def build_table(
     """Summarise observed pairs.
 
     Args:
-        prompt: [requests] prompt lengths [tokens].
-        output: [requests] output lengths [tokens].
-        num_bins: bins by rank of the prompt; their sizes differ by one request at most. Equal prompts keep the order in
-            which they came.
+        prompt: prompt lengths [requests] [tokens].
+        output: output lengths [requests] [tokens].
+        num_bins: bins by rank of the prompt; their sizes differ by at most one request. Equal prompts keep their order.
         levels: the quantiles to keep per bin, ascending from 0 to 1.
+
+    Raises:
+        InputError: there are more bins than requests.
     """
     prompt, output = np.asarray(prompt), np.asarray(output)
     if prompt.size < num_bins:
@@ -61,13 +63,13 @@ def build_table(
 
 
 def lengths_at(table: JointQuantiles, uniforms: ArrayLike) -> tuple[Ints, Ints]:
-    """Prompt and output lengths [tokens], both of shape [requests], as a function of uniforms in [0, 1).
+    """Prompt and output lengths, both int64 [requests] [tokens], as a function of uniforms in [0, 1).
 
     Args:
         table: the joint quantiles.
-        uniforms: [requests, 2]; the first chooses the bin and, with what is left of it, the place among the bin's
-            prompts; the second the place among the bin's outputs. Between levels lengths are interpolated, then
-            rounded to whole tokens, half up.
+        uniforms: [requests, 2]; the first chooses the bin and, with its remainder, the quantile of the bin's prompts;
+            the second the quantile of the bin's outputs. Lengths are interpolated between levels, then rounded to whole
+            tokens, half up.
     """
     uniforms = np.asarray(uniforms, dtype=np.float64)
     num_bins = len(table.prompt)
@@ -87,7 +89,7 @@ def _interpolated(levels: Floats, quantiles: Ints, bins: Ints, at: Floats) -> In
 
 
 def write_table(path: Path, table: JointQuantiles, notes: Iterable[str] = ()) -> None:
-    """Write the table as CSV, one line per bin and level, below ``notes`` as ``#`` lines (source, licence, method)."""
+    """Write the table as CSV, one row per bin and level, below ``notes`` as ``#`` lines (source, licence, method)."""
     head = [f"# {note}".rstrip() for note in notes] + ["bin,level,prompt_tokens,output_tokens"]
     rows = [
         f"{i},{level:.6g},{table.prompt[i, j]},{table.output[i, j]}"
@@ -98,10 +100,10 @@ def write_table(path: Path, table: JointQuantiles, notes: Iterable[str] = ()) ->
 
 
 def read_table(path: Path) -> JointQuantiles:
-    """Read what ``write_table`` wrote.
+    """Read a table that ``write_table`` wrote.
 
     Raises:
-        InputError: naming file, line, column and value of everything that is wrong.
+        InputError: names file, line, column and value of everything that is wrong.
     """
     tokens = Column(at_least_one, "write a whole number of tokens, at least 1")
     index = Column(whole_number, "number the bins 0, 1, 2, ... and do not go back", ascending=True)
@@ -127,7 +129,7 @@ def _is_grid(bins: list[int], level: list[float], num_bins: int, levels: Floats)
 
 
 def _refuse_falling(path: Path, prompt: Ints, output: Ints) -> None:
-    """Quantiles ascend with their level, and prompts from bin to bin as well."""
+    """Quantiles must ascend with their level, and prompts from bin to bin as well."""
     falling = {"prompt_tokens": np.diff(prompt.ravel()) < 0, "output_tokens": np.diff(output, axis=1) < 0}
     remedy = "lengths must not fall as the level rises (nor prompts from one bin to the next)"
     problems = [Problem(str(path), name, "", remedy) for name, falls in falling.items() if falls.any()]

@@ -1,8 +1,8 @@
-"""Recordings of what real requests had accepted: JSONL, a request a line, with lists by output position.
+"""Recordings of accepted tokens of real requests: JSONL, one request per line, with lists by output position.
 
-Fields: prompt_tokens, output_tokens, and any number of lists, each of which says for every output position from 0 on
-how many tokens a verify that starts there emits (accepted + 1; 1 if nothing is accepted, or nothing was found by a
-lookup). A list may be shorter than the output, or longer.
+Fields: prompt_tokens, output_tokens, and any number of lists; each gives for every output position from 0 on the tokens
+that a verify that starts there emits (accepted + 1; 1 if nothing is accepted, or a lookup found nothing). A list may be
+shorter than the output, or longer.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ LENGTHS = ("prompt_tokens", "output_tokens")
 
 @dataclass(frozen=True)
 class Recording:
-    """A field of a recording.
+    """One list of a recording.
 
     Attributes:
         path: of the file.
-        output_tokens: of the requests [R].
+        output_tokens: length of each output [R] [tokens].
         starts: where each request's list starts in ``emitted``, and where the last one ends [R+1].
-        emitted: tokens of a verify that starts at an output position, of one request after the other.
+        emitted: tokens of a verify that starts at an output position, one request after the other [positions].
     """
 
     path: Path
@@ -46,7 +46,7 @@ def read_recording(path: Path, field: str) -> Recording:
     """One of the lists of a recording.
 
     Raises:
-        InputError: naming line, field and value of everything that is wrong.
+        InputError: names line, field and value of everything that is wrong.
     """
     _refuse_unknown_field(path, field)
     column = Column(
@@ -77,7 +77,7 @@ def _lengths() -> dict[str, Column]:
 
 
 def _refuse_unknown_field(path: Path, field: str) -> None:
-    """A field that the first request lacks is reported once, and not for every line."""
+    """Report a field that the first request lacks once, and not for every line."""
     _, first = next(numbered_lines(path), (0, ""))
     try:
         found = json.loads(first)

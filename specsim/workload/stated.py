@@ -1,4 +1,4 @@
-"""From a workload as stated to arrays of requests. Knows no server and no model."""
+"""From the workload of a scenario to arrays of requests. Knows no server and no model."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Traffic:
     """What the clients of a workload send, by replication. Draws for more requests begin with those for fewer.
 
     Args:
-        workload: as stated.
-        files: path in the scenario of lengths that stand in a file → the file; each is read once.
+        workload: of the scenario.
+        files: path in the scenario of lengths that are in a file → the file; each is read once.
         seed: of the scenario.
         where: the scenario, for messages.
         recordings: of the domains whose acceptance is replayed.
@@ -57,7 +57,7 @@ class Traffic:
         traces: the request traces among the files.
 
     Raises:
-        InputError: when a file is malformed.
+        InputError: a file is malformed or does not fit the workload.
     """
 
     def __init__(
@@ -89,11 +89,11 @@ class Traffic:
 
     @property
     def num_replayed(self) -> int | None:
-        """Requests of the trace that is replayed; None where none is."""
+        """Requests of the trace to replay; None without one."""
         return None if self._replayed is None else self._replayed.arrival.size
 
     def lengths(self, num_requests: int, replication: int, load: Load | None = None) -> Lengths:
-        """The lengths of the first requests of a replication; a replay's are the trace's, in all replications."""
+        """The lengths of the first requests of a replication; for a replay those of the trace, in all replications."""
         if isinstance(load, Replay):
             lengths = replayed_lengths(num_requests, self._replay(num_requests).lengths)
             return self._with_texts(self._with_recordings(lengths, replication), replication)
@@ -118,18 +118,18 @@ class Traffic:
         return self._with_texts(mixed, replication, chosen_classes(shares, uniforms))
 
     def _of_recording(self, path: str, domain: int) -> bool:
-        """Whether lengths, by their path in the scenario, are from the recording that a domain's acceptance is from."""
+        """Whether lengths, by their path in the scenario, come from the recording of a domain's acceptance."""
         file = self._files.get(path, self._files.get("workload.lengths"))
         return domain in self._recordings and self._recordings[domain].path == file
 
     @property
     def stated_domains(self) -> Ints:
-        """What the scenario and its trace call the run's domains, by their number in a run."""
+        """The scenario's or its trace's number of each of the run's domains, int64 [domains]."""
         of_classes = sum(part.is_domain for part in self._workload.mixture)
         return np.array([*range(1 + of_classes), *sorted(self._workload.domains)])
 
     def _with_recordings(self, lengths: Lengths, replication: int) -> Lengths:
-        """Requests with what is replayed for them: what their lengths are from, or what chance gives them."""
+        """Requests with the recording that each replays: that of its lengths, or a random one."""
         number = lengths.prompt.size
         uniforms = stream(self._seed, "recordings", replication).random(number)
         domain = np.zeros(number, np.int64) if lengths.domain is None else lengths.domain
@@ -142,7 +142,7 @@ class Traffic:
         return replace(lengths, recording=recording if self._recordings else None)
 
     def _with_texts(self, lengths: Lengths, replication: int, classes: Ints | None = None) -> Lengths:
-        """Requests with the texts that their prompts begin with, by class where there are any."""
+        """Requests with the shared texts that their prompts begin with, by class where there are any."""
         number, workload = lengths.prompt.size, self._workload
         texts = [part.shared_prefix for part in workload.mixture] + [None]
         own = [text is not None for text in texts]
@@ -153,7 +153,12 @@ class Traffic:
         return lengths if prefixes is None else replace(lengths, prefixes=prefixes)
 
     def arrivals(self, load: Load, num_requests: int, replication: int) -> Floats:
-        """When the requests of an open loop are sent [s]."""
+        """When the requests of an open loop are sent, ascending float64 [num_requests] [s].
+
+        Raises:
+            InputError: the replayed trace has no times, or fewer requests.
+            ValueError: the load is a closed loop.
+        """
         rng = stream(self._seed, "arrivals", replication)
         match load:
             case Poisson():
@@ -171,11 +176,11 @@ class Traffic:
                 raise ValueError("in a closed loop the server decides when requests arrive")
 
     def think_times(self, load: ClosedLoop, num_requests: int, replication: int) -> Floats:
-        """How long a client waits before it sends each request of a closed loop [s]."""
+        """How long a client waits before it sends each request of a closed loop [num_requests] [s]."""
         return think_times(num_requests, load.think_time, load.think_cv, stream(self._seed, "think", replication))
 
     def _replay(self, num_requests: int) -> Trace:
-        """The trace replayed, which has as many requests."""
+        """The trace to replay, which has enough requests."""
         trace = self._replayed
         if trace is None:
             raise ValueError("the workload's own load has to be a replay")
@@ -207,7 +212,7 @@ class Traffic:
 
 
 def _refuse_centuries(file: Path, trace: Trace, speed: float) -> None:
-    """A trace may not go on for longer than a clock in floats tells microseconds apart."""
+    """A trace may not last longer than a float64 clock resolves microseconds."""
     late = np.flatnonzero(trace.arrival / speed > LONGEST_RUN)
     if late.size:
         at, line = trace.arrival[late[0]], trace.lines[late[0]]

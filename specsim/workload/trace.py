@@ -1,4 +1,4 @@
-"""A request trace as arrays. Knows nothing of files, nor of how the trace is used."""
+"""A request trace as arrays. Knows nothing of files, or of how the trace is used."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from specsim.workload.prefixes import Prefixes
 
 @dataclass(frozen=True)
 class Trace:
-    """Requests as they were observed, in order of arrival.
+    """Observed requests, in order of arrival.
 
     Attributes:
-        arrival: time since the first request, or in specsim's own format since 0 [s], shape [requests].
+        arrival: time since the first request, or in specsim's own format since 0 [requests] [s].
         lengths: their prompts and outputs [tokens], with priority, domain and prefixes where the file has them.
-        lines: where each stands in the file, from 1 [requests].
-        left_out: rows of failed requests, which are not among these.
+        lines: line of each in the file, from 1 [requests].
+        left_out: number of failed requests, which are not among these.
     """
 
     arrival: Floats
@@ -40,9 +40,9 @@ def trace_of(
     Args:
         rows: of the file.
         names: of the columns of times, prompts and outputs; priority and domain have these names everywhere.
-        since: the time that others count from, in the file's unit; by default the first one.
+        since: the time that others count from, in the file's unit; the first one by default.
         prefixes: of the prompts.
-        unit: of times, how many make a second.
+        unit: of times, as units per second.
     """
     times = np.array(rows.values[names[0]], np.float64)
     prompt, output = (np.array(rows.values[name], np.int64) for name in names[1:])
@@ -63,7 +63,7 @@ def with_domains(path: Path, trace: Trace, listed: Sequence[int], first: int) ->
     Args:
         path: of the trace, for messages.
         trace: with the numbers of its file.
-        listed: those that have an acceptance, in order.
+        listed: numbers that have an acceptance, in order.
         first: the run's number of the first of these.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Which format a request trace is in, and its reader."""
+"""Detects the format of a request trace and reads it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ HEADERS: dict[TraceFormat, Sequence[str]] = {"azure": AZURE, "burstgpt": BURSTGP
 
 
 def read_trace(path: Path, form: TraceFormat | None = None) -> Trace:
-    """A trace in a format that is named, or told from the file's first line.
+    """A trace in the given format, or the one that the file's first line shows.
 
     Raises:
-        InputError: the format cannot be told, or what the format's own reader finds wrong.
+        InputError: the format is not recognised, or the format's own reader finds problems.
     """
     match form or _format_of(path):
         case "azure":
