@@ -20,7 +20,7 @@ from specsim.costs.linear import BYTES_PER_ELEMENT, Linear
 from specsim.inputs.checkpoints.architecture import Attention
 from specsim.inputs.checkpoints.model import ModelConfig
 from specsim.inputs.checkpoints.quantisation import Format
-from specsim.inputs.models.speculation import (
+from specsim.inputs.models.drafters import (
     BlockParallelHead,
     DraftModel,
     EagleHead,

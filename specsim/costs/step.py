@@ -12,9 +12,8 @@ from specsim.costs.forms import HostTimes, StepForm
 from specsim.costs.lowered import AS_CAPTURED, EAGER, GRAPH, PIECEWISE, PassTime, most_rows, price_step
 from specsim.costs.passes import PassCost
 from specsim.forward import Mode, Pass, passes_of
-from specsim.inputs.models.drafter_facts import PassKind
+from specsim.inputs.models.drafters import NgramLookup, PassKind
 from specsim.inputs.models.engine import Engine
-from specsim.inputs.models.speculation import NgramLookup
 from specsim.records import StepTime
 
 NO_DRAFTER = "a draft pass was asked of a deployment without a drafter"

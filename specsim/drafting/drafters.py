@@ -10,7 +10,7 @@ from specsim.arrays import Bools, Ints
 from specsim.drafting.passes import PromptChunks, drafter_form, fill_draft_passes, most_passes, tokens_to_take_in
 from specsim.drafting.shape import DraftShape, chain
 from specsim.forward import Pass, new_passes
-from specsim.inputs.models.speculation import ModelDrafter
+from specsim.inputs.models.drafters import ModelDrafter
 
 NO_PROMPTS = PromptChunks()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from specsim.arrays import Floats, Ints
-from specsim.inputs.models.speculation import ModelDrafter, NgramLookup
+from specsim.inputs.models.drafters import ModelDrafter, NgramLookup
 
 
 def share_at_least(drafter: ModelDrafter | NgramLookup, num_draft_tokens: int) -> Floats:

@@ -7,7 +7,7 @@ from typing import NamedTuple, assert_never
 from specsim.arrays import Ints
 from specsim.drafting.shape import DraftShape
 from specsim.forward import Pass, Passes, write_pass
-from specsim.inputs.models.speculation import (
+from specsim.inputs.models.drafters import (
     BlockParallelHead,
     DraftModel,
     EagleHead,

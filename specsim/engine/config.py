@@ -21,9 +21,9 @@ from specsim.drafting.text_models import TextModels
 from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import KernelParams
 from specsim.engine.scheduler_limits import FOR_ALL, FOR_CHUNK, FOR_CONTEXT, SchedulerLimits, no_segments, segments_of
+from specsim.inputs.models.drafters import ModelDrafter
 from specsim.inputs.models.engine import DEFAULT_BLOCK_SIZE
 from specsim.inputs.models.policy import GoodputPolicy, Policy, StaticPolicy
-from specsim.inputs.models.speculation import ModelDrafter
 from specsim.policies.form import OUTSIDE, policy_form
 from specsim.policies.observation import Observation
 from specsim.uniforms import uniforms_key

@@ -7,7 +7,7 @@ sent there itself. Ties go to the replica of the lowest number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import numpy as np
 
@@ -65,6 +65,8 @@ def new_router(kind: stated.Router, uniforms: Floats, lengths: Lengths, pools: S
             if lengths.prefixes is None:
                 raise ValueError("a router by prefixes needs those of the prompts")
             return PrefixAware(kind, lengths.prefixes, lengths.prompt.tolist(), pools)
+        case _:
+            assert_never(kind)
 
 
 class RoundRobin:

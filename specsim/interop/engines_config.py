@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from specsim.inputs.models.drafters import Drafter, NgramLookup
 from specsim.inputs.models.schedule import SchedulePolicy
-from specsim.inputs.models.speculation import Drafter, NgramLookup
 
 UNKNOWN_CHECKPOINT = "path/to/heads"
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
+from specsim.inputs.models.drafters import NgramLookup
 from specsim.inputs.models.fleet import group_paths
-from specsim.inputs.models.speculation import NgramLookup
 from specsim.inputs.read import catalogue
 from specsim.inputs.read.references import keys_of, references
 from specsim.inputs.read.scenario import Inputs

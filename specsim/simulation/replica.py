@@ -16,8 +16,8 @@ from specsim.costs.step import Pricing, StepCost
 from specsim.engine.config import ReplicaConfig
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.forward import Reach
+from specsim.inputs.models.drafters import NgramLookup, pass_kind
 from specsim.inputs.models.policy import Policy, StaticPolicy
-from specsim.inputs.models.speculation import NgramLookup
 from specsim.inputs.models.workload import ClosedLoop, Load, Replay
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import RunRecords
@@ -230,7 +230,7 @@ class Simulation:
         target = PassCost(self.target, device, rates=self.rates, products=self.products, verify_factor=verify_factor)
         if ideal:
             return StepCost(target, drafter, None)
-        return StepCost(target, drafter, engine, stated.facts.pass_kind, lookup)
+        return StepCost(target, drafter, engine, pass_kind(stated), lookup)
 
     def _make_memory_plan(self, speculating: bool) -> MemoryPlan:
         return memory_plan(

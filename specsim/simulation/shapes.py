@@ -8,8 +8,8 @@ from specsim.costs.roofline import Rates
 from specsim.costs.shapes import ForwardShape, drafter_shape, target_shape
 from specsim.errors import invalid
 from specsim.inputs.checkpoints.quantisation import KV_BYTES, Quantisation
+from specsim.inputs.models.drafters import NgramLookup
 from specsim.inputs.models.scenario import Deployment
-from specsim.inputs.models.speculation import NgramLookup
 from specsim.inputs.read.scenario import Inputs
 
 

@@ -11,7 +11,7 @@ from specsim.drafting.drafters import catch_up_tokens, draft_passes
 from specsim.drafting.lookups import drafts_of_batches
 from specsim.drafting.passes import PromptChunks
 from specsim.forward import Pass, attended
-from specsim.inputs.models.speculation import NgramLookup
+from specsim.inputs.models.drafters import NgramLookup
 from specsim.records import StepTime
 from specsim.simulation.replica import Simulation
 from specsim.streams import stream

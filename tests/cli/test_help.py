@@ -6,27 +6,9 @@ import sys
 import pytest
 
 import specsim
+from specsim.cli.main import PANELS
 
-COMMANDS = (
-    "curve",
-    "decide",
-    "map",
-    "simulate",
-    "sweep",
-    "plan",
-    "optimize",
-    "compare",
-    "sensitivity",
-    "cost",
-    "theory",
-    "prove",
-    "list",
-    "schema",
-    "quantiles",
-    "doctor",
-    "validate",
-    "calibrate",
-)
+COMMANDS = [name for commands in PANELS.values() for name in commands]
 HEAVY = ("numpy", "scipy", "pandas", "matplotlib", "pydantic", "yaml", "numba")
 
 

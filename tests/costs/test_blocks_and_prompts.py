@@ -6,7 +6,7 @@ from specsim.costs.passes import PassCost
 from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.costs.step import StepCost
 from specsim.forward import Pass, attended
-from specsim.inputs.models.speculation import BlockParallelHead
+from specsim.inputs.models.drafters import BlockParallelHead
 from specsim.inputs.read.scenario import load_scenario, read_model
 
 RANK, VOCABULARY = 256, 131072

@@ -9,7 +9,7 @@ from specsim.costs.memory import memory_plan
 from specsim.costs.passes import PassCost
 from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.forward import Pass
-from specsim.inputs.models.speculation import MTPLayers
+from specsim.inputs.models.drafters import MTPLayers
 from specsim.inputs.read.scenario import load_scenario, read_device, read_engine, read_model
 from specsim.simulation.replica import Simulation
 

@@ -10,7 +10,7 @@ from specsim.costs.lowered import PassTime
 from specsim.costs.passes import PassCost
 from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.forward import Pass
-from specsim.inputs.models.speculation import DraftModel, EagleHead
+from specsim.inputs.models.drafters import DraftModel, EagleHead
 from specsim.inputs.read.scenario import read_device, read_model
 
 MAX_TOKENS = 700

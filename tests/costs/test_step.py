@@ -6,7 +6,7 @@ from specsim.costs.passes import PassCost
 from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.costs.step import StepCost
 from specsim.forward import Pass
-from specsim.inputs.models.speculation import EagleHead
+from specsim.inputs.models.drafters import EagleHead
 from specsim.inputs.read.scenario import read_device, read_engine, read_model
 from specsim.records import PARTS, StepTime
 

@@ -9,7 +9,7 @@ from specsim.drafting.drafters import catch_up_tokens, draft_passes
 from specsim.drafting.passes import PromptChunks
 from specsim.drafting.shape import chain, tree
 from specsim.forward import Pass, attended
-from specsim.inputs.models.speculation import (
+from specsim.inputs.models.drafters import (
     BlockParallelHead,
     DraftModel,
     EagleHead,

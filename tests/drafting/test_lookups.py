@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specsim.drafting.lookups import drafts_found, drafts_of_batches, length_shares, share_at_least
-from specsim.inputs.models.speculation import MTPLayers, NgramLookup
+from specsim.inputs.models.drafters import MTPLayers, NgramLookup
 from specsim.streams import stream
 
 AT_LEAST = np.array([0.5, 0.25, 0.25, 0.125])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specsim.engine.scheduler_limits import segments_of
-from specsim.inputs.models.speculation import DraftModel
+from specsim.inputs.models.drafters import DraftModel
 from specsim.workload.lengths import Lengths
 from specsim.workload.prefixes import Prefixes
 

@@ -8,7 +8,7 @@ import pytest
 from specsim.analysis.acceptance import acceptance
 from specsim.engine.run import serve_closed_loop
 from specsim.forward import Pass, attended
-from specsim.inputs.models.speculation import DraftModel, EagleHead
+from specsim.inputs.models.drafters import DraftModel, EagleHead
 
 DRAFT_MODEL = DraftModel(kind="draft_model", model="x")
 EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")

@@ -4,16 +4,18 @@ from typing import Literal, get_args
 
 import pytest
 
-from specsim.inputs.models.drafter_facts import PassKind
-from specsim.inputs.models.fleet import RouterInput
-from specsim.inputs.models.speculation import (
+from specsim.inputs.models.drafters import (
     BlockParallelHead,
     DraftModel,
     EagleHead,
     MedusaHeads,
+    ModelDrafter,
     MTPLayers,
     NgramLookup,
+    PassKind,
+    pass_kind,
 )
+from specsim.inputs.models.fleet import RouterInput
 
 DRAFTERS = [
     DraftModel(kind="draft_model", model="llama-3.2-1b"),
@@ -31,7 +33,12 @@ def those(fact):
 
 
 def test_each_kind_of_pass_is_that_of_a_drafter():
-    assert {drafter.facts.pass_kind for drafter in DRAFTERS} == {*get_args(PassKind), None}
+    kinds = {get_args(drafter.model_fields["kind"].annotation)[0] for drafter in get_args(ModelDrafter)}
+    generations = get_args(EagleHead.model_fields["generation"].annotation)
+    assert {*get_args(PassKind)} == kinds | {*generations}
+    assert [pass_kind(drafter) for drafter in DRAFTERS] == [
+        *("draft_model", "eagle", "eagle3", "mtp", "medusa", "block_parallel", None),
+    ]
 
 
 def test_what_drafters_are_made_of():

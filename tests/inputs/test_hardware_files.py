@@ -1,5 +1,7 @@
 """The hardware that ships: every number has a source, peaks are dense, and GB is not GiB."""
 
+import re
+
 import pytest
 
 from specsim.errors import InputError
@@ -12,17 +14,17 @@ DEVICES, ENGINES = catalogue.names("device"), catalogue.names("engine")
 MODELS = {"device": Device, "engine": Engine}
 ALL = [("device", name) for name in DEVICES] + [("engine", name) for name in ENGINES]
 
-# dense BF16 FLOP/s, memory bytes/s and the capacity printed on the box, from the vendors' datasheets
+# dense BF16 FLOP/s and memory bytes/s, from the vendors' datasheets; those of a new device are in its own file
 DATASHEET = {
-    "a100-sxm-40gb": (312e12, 1.555e12, 40),
-    "a100-sxm-80gb": (312e12, 2.039e12, 80),
-    "b200": (2.25e15, 7.7e12, 180),
-    "gh200": (989e12, 4.0e12, 96),
-    "h100-pcie": (756e12, 2.0e12, 80),
-    "h100-sxm": (989e12, 3.35e12, 80),
-    "h200": (989e12, 4.8e12, 141),
-    "l40s": (362e12, 0.864e12, 48),
-    "mi300x": (1307.4e12, 5.3e12, 192),
+    "a100-sxm-40gb": (312e12, 1.555e12),
+    "a100-sxm-80gb": (312e12, 2.039e12),
+    "b200": (2.25e15, 7.7e12),
+    "gh200": (989e12, 4.0e12),
+    "h100-pcie": (756e12, 2.0e12),
+    "h100-sxm": (989e12, 3.35e12),
+    "h200": (989e12, 4.8e12),
+    "l40s": (362e12, 0.864e12),
+    "mi300x": (1307.4e12, 5.3e12),
 }
 
 
@@ -31,7 +33,7 @@ def data(kind, name):
 
 
 def test_the_catalogue_is_complete():
-    assert set(DEVICES) == set(DATASHEET)
+    assert set(DATASHEET) <= set(DEVICES)
     assert {"ideal", "vllm", "vllm-0.10", "vllm-0.24", "sglang-0.5", "trtllm-1.x"} <= set(ENGINES)
     assert all(read_device(name) for name in DEVICES)
     assert all(read_engine(name) for name in ENGINES)
@@ -39,13 +41,19 @@ def test_the_catalogue_is_complete():
 
 @pytest.mark.parametrize("name", DATASHEET)
 def test_datasheet_figures(name):
-    device, (bf16, bandwidth, gigabytes) = read_device(name), DATASHEET[name]
-    assert (device.peak.bf16, device.memory.bandwidth) == (bf16, bandwidth)
+    device = read_device(name)
+    assert (device.peak.bf16, device.memory.bandwidth) == DATASHEET[name]
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_a_device_holds_what_its_name_says(name):
+    device = read_device(name)
+    gigabytes = int(re.search(r"(\d+) GB", device.name)[1])
     # what is sold as 80 GB lies between 80e9 and 80 GiB plus a few percent, less what error correction takes
     assert 0.95 * gigabytes * 1e9 < device.memory.capacity <= 1.005 * gigabytes * 2**30
 
 
-@pytest.mark.parametrize("name", DATASHEET)
+@pytest.mark.parametrize("name", DEVICES)
 def test_eight_bit_peaks_are_twice_the_dense_ones(name):
     peak = read_device(name).peak
     for eight_bit in (peak.fp8, peak.int8):
@@ -104,7 +112,7 @@ def test_efficiencies_are_positive_numbers(value):
 
 
 def test_a_device_of_another_name_is_an_error():
-    with pytest.raises(InputError, match="did you mean 'h100-pcie' or 'h100-sxm'"):
+    with pytest.raises(InputError, match="did you mean 'h100-"):
         read_device("h100")
 
 

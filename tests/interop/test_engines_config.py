@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from specsim.inputs.models.drafters import Drafter
 from specsim.inputs.models.schedule import SchedulePolicy
-from specsim.inputs.models.speculation import Drafter
 from specsim.interop.engines_config import checkpoint_of, sglang_setting, tensorrt_setting, vllm_setting
 from specsim.studies.decide.schedules import draft_length_at
 

@@ -25,6 +25,7 @@ from specsim.engine.state import new_replica, new_requests
 from specsim.engine.verify_chains import verify_chains
 from specsim.engine.verify_trees import verify_trees
 from specsim.inputs.models.acceptance import ConstantAcceptance
+from specsim.inputs.models.drafters import DraftModel, EagleHead
 from specsim.inputs.models.policy import (
     ConfidencePolicy,
     GoodputPolicy,
@@ -34,7 +35,6 @@ from specsim.inputs.models.policy import (
     StaticPolicy,
 )
 from specsim.inputs.models.schedule import SchedulePolicy
-from specsim.inputs.models.speculation import DraftModel, EagleHead
 from specsim.records import RunRecords, StepTime
 from specsim.streams import stream
 from specsim.uniforms import uniforms_key

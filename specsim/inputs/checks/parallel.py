@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from specsim.errors import Problem
 from specsim.inputs.checkpoints.architecture import MLP, Attention, Experts, LatentAttention, LinearAttention
 from specsim.inputs.checkpoints.model import ModelConfig
+from specsim.inputs.models.drafters import NgramLookup
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.models.scenario import Deployment, Scenario
-from specsim.inputs.models.speculation import NgramLookup
 
 
 def contradictions(

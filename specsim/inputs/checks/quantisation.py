@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from specsim.errors import Problem
 from specsim.inputs.checkpoints.model import ModelConfig, quantisation_of
 from specsim.inputs.checkpoints.quantisation import UNQUANTISED, Matrices, Quantisation, formats, stated
+from specsim.inputs.models.drafters import NgramLookup
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.models.scenario import Scenario
-from specsim.inputs.models.speculation import NgramLookup
 
 
 def contradictions(

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
@@ -14,9 +14,6 @@ from specsim.errors import Problem
 from specsim.inputs.checkpoints.model import ModelConfig
 from specsim.inputs.checkpoints.quantisation import WeightFormat
 from specsim.inputs.models.base import Count, Input, Number
-
-PassKind = Literal["draft_model", "eagle", "eagle3", "mtp", "medusa", "block_parallel"]
-"""What runs draft passes; the generations of EAGLE apart."""
 
 
 class EngineNames(NamedTuple):
@@ -40,7 +37,6 @@ class DrafterFacts:
     Attributes:
         title: its name in the title of a figure.
         engines: what engines call it.
-        pass_kind: what its passes count as in an engine profile; None where there are none.
         config: its own config.json, as the scenario names it; None where it has none.
         in_target_checkpoint: its weights are part of the target's checkpoint.
         looks_up: drafts are looked up: there is no model, no pass and no probability of a draft.
@@ -53,7 +49,6 @@ class DrafterFacts:
 
     title: str
     engines: EngineNames
-    pass_kind: PassKind | None
     config: str | None = None
     in_target_checkpoint: bool = False
     looks_up: bool = False

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field, model_validator
 
 from specsim.inputs.models.base import Bytes, Count, Duration, Flag, Fraction, Input, Number
-from specsim.inputs.models.drafter_facts import PassKind
+from specsim.inputs.models.drafters import PassKind
 from specsim.inputs.models.hardware import Device, Efficiency, Sharpness, Sourced
 
 Block = TypeVar("Block", bound=Input)

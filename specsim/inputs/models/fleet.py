@@ -111,7 +111,7 @@ class PrefixAware(RouterInput):
 
 
 Balancer = Annotated[RoundRobin | Random | LeastLoaded | KVAware, Field(discriminator="kind")]
-Router = Annotated[RoundRobin | Random | LeastLoaded | KVAware | PrefixAware, Field(discriminator="kind")]
+Router = Annotated[Balancer | PrefixAware, Field(discriminator="kind")]
 
 
 class KVTransfer(Input):

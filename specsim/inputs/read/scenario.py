@@ -16,11 +16,12 @@ from specsim.inputs.checkpoints.quantisation import UNQUANTISED, Quantisation, s
 from specsim.inputs.checks import contradictions as checks
 from specsim.inputs.checks import fleet as fleet_checks
 from specsim.inputs.checks import speculation as speculation_checks
+from specsim.inputs.models.drafters import NgramLookup
 from specsim.inputs.models.engine import Engine
 from specsim.inputs.models.fleet import ReplicaGroup, group_paths
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.models.scenario import Scenario
-from specsim.inputs.models.speculation import NgramLookup, Speculation
+from specsim.inputs.models.speculation import Speculation
 from specsim.inputs.read import catalogue, documents, layers, problems
 from specsim.inputs.read.blame import blamed
 from specsim.inputs.read.overrides import Option, apply, assignment, named

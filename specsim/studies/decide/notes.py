@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from specsim.inputs.models.acceptance import StatedAcceptance
+from specsim.inputs.models.drafters import DraftModel, EagleHead, pass_kind
 from specsim.inputs.models.schedule import SchedulePolicy
-from specsim.inputs.models.speculation import DraftModel, EagleHead
 from specsim.simulation.expected import mean_context, tokens_per_round
 from specsim.simulation.replica import Simulation
 from specsim.simulation.step_passes import step_passes
@@ -53,7 +53,7 @@ def _large_drafter(simulation: Simulation, num_draft_tokens: int) -> Iterator[st
     (drafted,) = step_passes(simulation, 1, num_draft_tokens, context, accepted=accepted)
     drafting, passes = drafted.price(simulation).draft, len(drafted.drafts)
     if not simulation.inputs.scenario.deployment.ideal:
-        drafting += passes * simulation.inputs.engine.draft_pass_time(drafter.facts.pass_kind)
+        drafting += passes * simulation.inputs.engine.draft_pass_time(pass_kind(drafter))
     share = drafting / sum(plain.price(simulation))
     if share > LARGE_DRAFTER:
         bound = (1 + num_draft_tokens) / (1 + share)

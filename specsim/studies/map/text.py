@@ -10,9 +10,9 @@ from typing import Any
 
 from rich.text import Text
 
+from specsim.inputs.models.drafters import NgramLookup
 from specsim.inputs.models.policy import StaticPolicy
 from specsim.inputs.models.scenario import Scenario
-from specsim.inputs.models.speculation import NgramLookup
 from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.columns import Column, Table, shown, verdict_colour

@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from specsim.inputs.models.acceptance import Acceptance, StatedAcceptance
+from specsim.inputs.models.drafters import NgramLookup
 from specsim.inputs.models.engine import Engine
-from specsim.inputs.models.speculation import NgramLookup, Speculation
+from specsim.inputs.models.speculation import Speculation
 from specsim.inputs.models.workload import RequestClass, Workload
 from specsim.inputs.read.scenario import Inputs
 

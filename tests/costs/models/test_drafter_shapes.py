@@ -5,7 +5,7 @@ import pytest
 from specsim.costs.layers import Operators
 from specsim.costs.linear import Linear
 from specsim.costs.shapes import drafter_shape, target_shape
-from specsim.inputs.models.speculation import (
+from specsim.inputs.models.drafters import (
     BlockParallelHead,
     DraftModel,
     EagleHead,

@@ -7,7 +7,7 @@ import pytest
 from specsim.costs.memory import memory_plan
 from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.errors import InfeasibleError
-from specsim.inputs.models.speculation import EagleHead, MedusaHeads, MTPLayers
+from specsim.inputs.models.drafters import EagleHead, MedusaHeads, MTPLayers
 from specsim.inputs.read.scenario import read_device, read_engine, read_model
 
 EAGLE3 = EagleHead(kind="eagle", model="x", generation="eagle3")

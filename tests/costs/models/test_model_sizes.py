@@ -5,7 +5,7 @@ import pytest
 from specsim.costs.layers import Parallelism, layer_operators
 from specsim.costs.shapes import drafter_shape, target_shape
 from specsim.inputs.checkpoints.model import quantisation_of
-from specsim.inputs.models.speculation import MTPLayers
+from specsim.inputs.models.drafters import MTPLayers
 from specsim.inputs.read import catalogue, documents
 from specsim.inputs.read.scenario import read_model
 

@@ -46,6 +46,7 @@ def calibrate(
     from specsim.errors import InputError, Problem
     from specsim.inputs.measured.serving_tables import read_measurements
     from specsim.inputs.measured.steps import read_steps
+    from specsim.inputs.models.drafters import pass_kind
     from specsim.inputs.read import catalogue
     from specsim.inputs.read.scenario import read_engine
     from specsim.reporting.publish import Answer, Progress, publish
@@ -73,7 +74,7 @@ def calibrate(
             seen += serving_observations(rows, scenario, start, lambda done: progress(share * done))
         points = [one.observation for one in seen]
         inputs = one_profile([one.inputs for one in seen], names)
-        kinds = {one.inputs.scenario.speculation.drafter.facts.pass_kind for one in seen if one.speculating}
+        kinds = {pass_kind(one.inputs.scenario.speculation.drafter) for one in seen if one.speculating}
         # a row's own limits say how it was run, and are no part of the profile
         engine = read_engine(str(inputs.files["engine"]))
         refuse_other_units(engine, points, names)

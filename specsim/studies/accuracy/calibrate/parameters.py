@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from specsim.inputs.models.drafter_facts import PassKind
+from specsim.inputs.models.drafters import PassKind
 from specsim.inputs.models.engine import Engine, Graphs, Kernels
 from specsim.inputs.models.hardware import Device
 

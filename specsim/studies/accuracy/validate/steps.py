@@ -13,7 +13,7 @@ from specsim.drafting.shape import chain
 from specsim.errors import InputError, Problem, SpecsimError
 from specsim.forward import Pass, Reach, attended
 from specsim.inputs.measured.steps import LocatedStep, Step
-from specsim.inputs.models.speculation import ModelDrafter, NgramLookup
+from specsim.inputs.models.drafters import ModelDrafter, NgramLookup
 from specsim.inputs.read.scenario import Inputs, load_scenario
 from specsim.simulation.replica import Simulation
 from specsim.studies.accuracy.validate.bounds import Fastest, fastest_step, impossible_step
