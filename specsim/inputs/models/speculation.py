@@ -11,6 +11,7 @@ from specsim.inputs.models.base import Input, Number
 from specsim.inputs.models.drafters import Drafter
 from specsim.inputs.models.policy import PolicyField
 from specsim.inputs.models.tree import Tree
+from specsim.units import plural
 
 Rule = Literal["token", "block", "tree", "greedy"]
 """How drafts are verified."""
