@@ -151,14 +151,3 @@ def within_limits(requests: RequestRecords, limits: LatencyLimits) -> Bools:
     # "Not above" rather than "at most", because a TPOT that does not exist is NaN.
     above_tpot = tpot(requests) > limits.tpot
     return np.asarray((ttft(requests) <= limits.ttft) & ~above_tpot & (e2e(requests) <= limits.e2e))
-
-
-def slo_attainment(requests: RequestRecords, limits: LatencyLimits) -> float:
-    """Fraction of requests that met every limit."""
-    return float(within_limits(requests, limits).mean())
-
-
-def goodput(requests: RequestRecords, limits: LatencyLimits) -> float:
-    """Requests that met every limit, per second from the first arrival to the last finish [requests/s]."""
-    duration = requests.finish.max() - requests.arrival.min()
-    return float(within_limits(requests, limits).sum() / duration)

@@ -28,10 +28,9 @@ from specsim.analysis.latencies import (
     within_limits,
 )
 from specsim.analysis.metrics import mean_running_batch, output_tokens_per_s
-from specsim.analysis.replicas import num_replicas
 from specsim.analysis.steady import Window, sent_within, within
 from specsim.arrays import Bools, Floats, Ints
-from specsim.records import PARTS, RoundTally, RunRecords
+from specsim.records import RoundTally, RunRecords
 
 ANY_LATENCY = LatencyLimits(np.inf, np.inf, np.inf)
 
@@ -207,19 +206,6 @@ class RunView:
     def running_batch(self) -> float:
         """Requests running on all replicas, averaged over the time of the span in which any is in a step."""
         return mean_running_batch(self.run.steps, self.window)
-
-    @cached_property
-    def busy_fraction(self) -> float:
-        """Share of the run's time spent in steps, the mean over replicas."""
-        steps = self.run.steps
-        return float((steps.end - steps.start).sum()) / self.duration / num_replicas(self.run)
-
-    @cached_property
-    def part_shares(self) -> dict[str, float]:
-        """Part of a step → its share of the time spent in steps; shares sum to 1."""
-        steps = self.run.steps
-        busy = float((steps.end - steps.start).sum())
-        return dict(zip(PARTS, (steps.parts.sum(axis=0) / busy).tolist(), strict=True))
 
     @cached_property
     def acceptance(self) -> AcceptanceSummary:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from io import StringIO
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 WIDTH = 120
-
-
-def add_rows(table: Table, rows: Iterable[Sequence[str]]) -> Table:
-    """The table with these rows; brackets in names that a user chose are no markup."""
-    for cells in rows:
-        table.add_row(*map(escape, cells))
-    return table
 
 
 def as_text(sentences: Sequence[str], *tables: Table) -> str:

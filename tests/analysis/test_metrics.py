@@ -12,16 +12,14 @@ from specsim.analysis.latencies import (
     chunk_gaps,
     decode_rate,
     e2e,
-    goodput,
     itl,
     itl_per_token,
-    slo_attainment,
     summarise_latency,
     tpot,
     ttft,
 )
 from specsim.analysis.metrics import mean_running_batch, output_tokens_per_s
-from specsim.analysis.run_view import RunView
+from specsim.analysis.run_view import RunView, Server
 
 
 def test_latencies_per_request(run):
@@ -60,7 +58,6 @@ def test_throughput_over_the_whole_run(run):
     assert metrics.duration == 6
     assert metrics.client_tokens_per_s == 11 / 6
     assert metrics.requests_per_s == 3 / 6
-    assert metrics.busy_fraction == 1
     assert metrics.window is None
 
 
@@ -89,21 +86,17 @@ def test_idle_time_is_not_part_of_the_load_but_of_the_duration(run):
     requests = dataclasses.replace(run.requests, finish=run.requests.finish + 6)
     metrics = RunView(dataclasses.replace(run, steps=late, requests=requests))
     assert metrics.running_batch == pytest.approx(11 / 6)
-    assert metrics.busy_fraction == 0.5
 
 
-def test_shares_of_time(run):
-    shares = RunView(run).part_shares
-    assert shares["weights"] == pytest.approx(4 / 6)
-    assert shares["draft"] == pytest.approx(2 / 6)
-    assert sum(shares.values()) == pytest.approx(1)
+def served(run, **limits):
+    return RunView(run, server=Server(LatencyLimits(**limits), np.array([1]), np.array([1.0]), 1))
 
 
-def test_slo_attainment_and_goodput(run):
+def test_requests_within_limits_and_goodput(run):
     # Request 2 has no TPOT and meets any.
-    assert slo_attainment(run.requests, LatencyLimits()) == 1
-    assert slo_attainment(run.requests, LatencyLimits(tpot=1.0)) == 2 / 3
-    assert slo_attainment(run.requests, LatencyLimits(tpot=1.0, e2e=5.0)) == 1 / 3
-    assert slo_attainment(run.requests, LatencyLimits(ttft=1.0)) == 1
-    assert slo_attainment(run.requests, LatencyLimits(ttft=0.999)) == 0
-    assert goodput(run.requests, LatencyLimits(tpot=1.0)) == 2 / 6
+    assert served(run).within_limits == 1
+    assert served(run, tpot=1.0).within_limits == 2 / 3
+    assert served(run, tpot=1.0, e2e=5.0).within_limits == 1 / 3
+    assert served(run, ttft=1.0).within_limits == 1
+    assert served(run, ttft=0.999).within_limits == 0
+    assert served(run, tpot=1.0).goodput == 2 / 6
