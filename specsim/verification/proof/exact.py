@@ -106,10 +106,7 @@ def emitted_law(
 ) -> list[dict[tuple[int, ...], Fraction]]:
     """By number of drafts n: the distribution of n + 1 tokens, those emitted and then those of the target.
 
-    Args:
-        out, num_out: what a verifier returned, int64 [N, K+1] and [N].
-        num_draft: number of drafts [N].
-        weight: probability of each row [N].
+    Of out [N, K+1] and num_out [N] for num_draft [N] drafts, each row with its probability ``weight`` [N].
     """
     laws: list[dict[tuple[int, ...], Fraction]] = [defaultdict(Fraction) for _ in range(MAX_DRAFT + 1)]
     for tokens, length, n, share in zip(out.tolist(), num_out.tolist(), num_draft.tolist(), weight, strict=True):

@@ -104,12 +104,7 @@ def decode_keyed(
 
 
 def neighbour_chi_square(tokens: Int64s, target: Float64s) -> float:
-    """Chi-square of the first tokens of neighbouring sequences against independence: 15 degrees of freedom.
-
-    Args:
-        tokens: the sequences [N, SEQUENCE_LENGTH].
-        target: distributions by context [NUM_TOKENS + 1, NUM_TOKENS].
-    """
+    """Chi-square of first tokens of neighbours in [N, SEQUENCE_LENGTH] against independence: 15 degrees of freedom."""
     first, second = tokens[0::2, 0], tokens[1::2, 0]
     n = min(len(first), len(second))
     V = target.shape[1]

@@ -156,11 +156,9 @@ def expected_tokens(pair: MarkovPair, rule: RuleName = "token") -> Float64s:
 
 
 def joint_chi_square(tokens: Int64s, target: Float64s) -> float:
-    """Pearson's chi-square of sequences against the target's joint distribution: 64 cells, 63 degrees of freedom.
+    """Pearson's chi-square against the target's joint distribution: 64 cells, 63 degrees of freedom.
 
-    Args:
-        tokens: the sequences [N, SEQUENCE_LENGTH].
-        target: distributions by context [NUM_TOKENS + 1, NUM_TOKENS].
+    Of sequences [N, SEQUENCE_LENGTH]; the target's distributions are by context [NUM_TOKENS + 1, NUM_TOKENS].
     """
     first, second, third = tokens.T
     observed = np.bincount((first * NUM_TOKENS + second) * NUM_TOKENS + third, minlength=NUM_TOKENS**SEQUENCE_LENGTH)
