@@ -1,4 +1,4 @@
-"""What one forward pass computes, in the few sums its cost depends on. Neutral between drafting, engine and costs."""
+"""What one forward pass computes, in the few sums that determine its cost. Shared by drafting, engine and costs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Pass(NamedTuple):
 
 
 class Passes(np.recarray[Any, Any]):
-    """Forward passes, an entry each, with the fields of ``Pass`` [P]."""
+    """Forward passes, one entry each, with the fields of ``Pass``, int64 [P]."""
 
 
 def new_passes(number: int) -> Passes:
@@ -51,7 +51,7 @@ def new_passes(number: int) -> Passes:
 
 
 def passes_of(passes: Sequence[Pass]) -> Passes:
-    """The same passes as a table."""
+    """The same passes as a table [P]."""
     table = new_passes(len(passes))
     table[:] = passes
     return table
@@ -59,7 +59,7 @@ def passes_of(passes: Sequence[Pass]) -> Passes:
 
 @kernel
 def pass_at(passes: Passes, i: int) -> Pass:
-    """One of the passes."""
+    """The i-th of the passes."""
     return Pass(
         passes.tokens[i],
         passes.logit_rows[i],
@@ -76,7 +76,7 @@ def pass_at(passes: Passes, i: int) -> Pass:
 
 @kernel
 def write_pass(passes: Passes, i: int, one: Pass) -> None:
-    """Make the i-th of the passes that one."""
+    """Replace the i-th of the passes."""
     passes.tokens[i], passes.logit_rows[i], passes.sequences[i] = one.tokens, one.logit_rows, one.sequences
     passes.context_tokens[i], passes.query_context[i] = one.context_tokens, one.query_context
     passes.fused_tokens[i], passes.prompt_query_context[i] = one.fused_tokens, one.prompt_query_context
@@ -85,7 +85,7 @@ def write_pass(passes: Passes, i: int, one: Pass) -> None:
 
 
 class Reach(NamedTuple):
-    """How far steps go in the sums that their cost depends on.
+    """The largest sums that steps reach, as far as their cost depends on them.
 
     Attributes:
         step_tokens: most tokens computed in a step: those decoded, their drafts, and prompts.
@@ -99,7 +99,7 @@ class Reach(NamedTuple):
 
 
 def farthest(reached: Iterable[Reach]) -> Reach:
-    """The most of each."""
+    """The maximum of each sum."""
     return Reach(*map(max, zip(*reached, strict=True)))
 
 

@@ -30,14 +30,14 @@ _DROPPED, _UNIT = np.uint64(11), 2.0**-53
 
 
 def uniforms_key(seed: int, replication: int) -> Words:
-    """The key [4] of a run's uniforms."""
+    """The key of a run's uniforms, uint64 [4]."""
     spawn_key = (zlib.crc32(b"tokens"), replication)
     return np.random.SeedSequence(seed, spawn_key=spawn_key).generate_state(4, np.uint64).astype(np.uint64)
 
 
 @kernel
 def threefry(key: Words, x0: Any, x1: Any, x2: Any, x3: Any) -> tuple[Any, Any, Any, Any]:
-    """What counters map to under a key [4]: four words each, as numbers or as arrays of them."""
+    """Four words for each counter under a key [4], as uint64 numbers or arrays (Salmon et al. 2011)."""
     k0, k1, k2, k3 = key[0], key[1], key[2], key[3]
     k4 = _PARITY ^ k0 ^ k1 ^ k2 ^ k3
     x0, x1, x2, x3 = x0 + k0, x1 + k1, x2 + k2, x3 + k3
@@ -57,7 +57,7 @@ def threefry(key: Words, x0: Any, x1: Any, x2: Any, x3: Any) -> tuple[Any, Any, 
 def _four_rounds(
     x0: Any, x1: Any, x2: Any, x3: Any, a: int, b: int, c: int, d: int, e: int, f: int, g: int, h: int
 ) -> tuple[Any, Any, Any, Any]:
-    """Four rounds, each of two words that mix with their neighbours, turned by these numbers of bits."""
+    """Four rounds, each of two words that mix with their neighbours, rotated by these numbers of bits."""
     x0 = x0 + x1
     x1 = _turned(x1, a) ^ x0
     x2 = x2 + x3
@@ -93,14 +93,14 @@ def draw_uniforms(lanes: Floats, key: Words, request: int, first: int, purpose: 
 
     Why position and sibling are key enough for the token rule and for trees, and the round need not be part of it: of
     all nodes drafted, only the children of the root and of accepted nodes are ever tested, and of these only those up
-    to the first that passes: nothing else has a say in the output. A walk that starts at position s and accepts n nodes
+    to the first that passes: nothing else affects the output. A walk that starts at position s and accepts n nodes
     has tested children at positions s to s + n, at each position those of one node, each child once. The next round
-    starts at s + n + 1. So no number that had a say is consulted again. Cousins, nodes for one position below different
-    parents, share their numbers, but a walk comes to one parent at most, and what the others' children were is as if it
-    had never been drawn.
+    starts at s + n + 1. So no number that affected the output is used again. Cousins, nodes for one position below
+    different parents, share their numbers, but a walk comes to one parent at most, and the others' children might as
+    well never have been drawn.
 
     The block rule looks at drafts and uniforms beyond the position where it stops: by position the next round would
-    consult for a second time what has already had a say, and bias the output distribution. So there drafting and
+    use for a second time what has already affected the output, and bias the output distribution. So there drafting and
     accepting go by the round.
 
     Args:
@@ -119,7 +119,7 @@ def draw_uniforms(lanes: Floats, key: Words, request: int, first: int, purpose: 
 
 
 def uniforms_at(key: Words, requests: Ints, positions: Ints, purpose: int) -> Floats:
-    """The uniforms of column 0 of these requests, each at its position; by lane [NUM_LANES, B]."""
+    """The uniforms of column 0 of requests [B], each at its position [B]; by lane, in [0, 1) [NUM_LANES, B]."""
     same = np.zeros(len(requests), np.uint64)
     counters = (positions.astype(np.uint64), same, requests.astype(np.uint64), same + np.uint64(purpose))
     return np.array([(words >> _DROPPED) * _UNIT for words in threefry(key, *counters)])
@@ -127,7 +127,7 @@ def uniforms_at(key: Words, requests: Ints, positions: Ints, purpose: int) -> Fl
 
 @kernel
 def draw_uniforms_one_by_one(lanes: Floats, key: Words, request: int, first: int, purpose: int) -> None:
-    """``draw_uniforms`` as compiled code does it: counter by counter, which keeps the words out of memory."""
+    """``draw_uniforms`` [NUM_LANES, columns, positions] counter by counter: compiled code then stores no words."""
     for column in range(lanes.shape[1]):
         drafting, accepting = lanes[LANE_DRAFT, column], lanes[LANE_ACCEPT, column]
         final, finding = lanes[LANE_FINAL, column], lanes[LANE_FOUND, column]

@@ -39,7 +39,7 @@ def all_to_all_seconds(device_bytes: ArrayLike, group: int, device: Device) -> F
 
 
 def send_seconds(message_bytes: ArrayLike, device: Device) -> Floats:
-    """Time to send tensors [B], any shape, to the next pipeline stage [s], as two devices reduce them."""
+    """Time to send tensors [B], any shape, to the next pipeline stage [s], by an all-reduce of two devices."""
     return _seconds(np.asarray(message_bytes, dtype=np.float64), 2, device)
 
 

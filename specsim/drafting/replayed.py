@@ -45,12 +45,8 @@ class ReplayedAcceptance:
 def mean_recorded_tokens(starts: Ints, emitted: Ints, output_tokens: Ints, num_draft_tokens: int) -> float:
     """Mean tokens per verify over all rounds of all recorded requests, each walked through once.
 
-    The first token of a request comes from its prompt; tokens of a last round beyond the output count as well.
-
-    Args:
-        starts, emitted: as for ``ReplayedAcceptance`` [R+1] and [positions].
-        output_tokens: length of each output [R].
-        num_draft_tokens: the longest draft, K.
+    The first token of a request comes from its prompt; tokens of a last round beyond the output count as well. Lists as
+    for ``ReplayedAcceptance``, starts [R+1] and emitted [positions]; output_tokens [R] are the outputs' lengths.
     """
     tokens = rounds = 0
     for request, end in enumerate(output_tokens.tolist()):

@@ -150,15 +150,10 @@ def is_hard(
 ) -> bool:
     """Whether an output position is hard: the state of a Markov chain that began in its stationary distribution.
 
-    Each position has a uniform u and is hard if u is below P(hard | the state before). A u below both of these
-    probabilities, or above both, settles the state whatever came before, so it suffices to look back to the last one
-    that did. The others keep the state, or flip it if hard positions make easy ones likelier.
-
-    Args:
-        variation: of all domains.
-        traits: the request's uniforms by output position [NUM_LANES, positions].
-        first_position: of traits.
-        domain, request, position: indices.
+    Each position has a uniform u, in traits [NUM_LANES, positions] from ``first_position`` on, and is hard if u is
+    below P(hard | the state before). A u below both of these probabilities, or above both, settles the state whatever
+    came before, so it suffices to look back to the last one that did. The others keep the state, or flip it if hard
+    positions make easy ones likelier.
     """
     stretches, place = variation.stretches[domain], position
     share, stay, enter = stretches[SHARE], stretches[STAY], stretches[ENTER]

@@ -33,16 +33,16 @@ from specsim.verification.token_rule import last_token, last_weights
 
 
 def block_rule(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
-    """How many drafts of each chain survive [B], and the token that follows them [B]."""
+    """Drafts of each chain that survive and the next token, int64 [B] each, by uniforms in [0, 1) [B, K] and [B]."""
     weights = prefix_weights(drafts)
     accepted = longest_passing(drafts, weights, accept)
     return accepted, last_token(drafts, accepted, weights[np.arange(len(accepted)), accepted], final)
 
 
 def prefix_weights(drafts: Drafts) -> Float64s:
-    """w_0 .. w_γ of each chain, shape [B, K+1]; padding is 0.
+    """w_0 .. w_γ of each chain, probabilities [B, K+1]; padding is 0.
 
-    Where q(x) = 0 or something is no number, w is 0: such a draft, and all that follow, are rejected.
+    Where q(x) = 0 or a number is NaN, w is 0: such a draft, and all that follow, are rejected.
     """
     B, K = drafts.draft.shape
     weights = np.zeros((B, K + 1))
@@ -58,9 +58,9 @@ def prefix_weights(drafts: Drafts) -> Float64s:
 
 
 def longest_passing(drafts: Drafts, weights: Float64s, accept: Float64s) -> Int64s:
-    """The length of the longest part of each chain that passes, 0 if none does; shape [B].
+    """Length of the longest part of each chain that passes, or 0, int64 [B]; weights [B, K+1], uniforms [B, K].
 
-    Longer parts are tried first, so a residual is summed up only where it decides.
+    Longer parts are tried first, so a residual is summed only where it decides.
     """
     accepted = np.zeros(len(weights), dtype=np.int64)
     for i in range(drafts.draft.shape[1], 0, -1):
@@ -70,7 +70,10 @@ def longest_passing(drafts: Drafts, weights: Float64s, accept: Float64s) -> Int6
 
 
 def part_passes(drafts: Drafts, weights: Float64s, accept: Float64s, b: Int64s, i: int) -> Bools:
-    """Whether the first i drafts of chains b pass: u < w_i at the end of the draft, else u·(S_i + 1 - w_i) < S_i."""
+    """Whether the first i drafts of chains b pass, bool [len(b)].
+
+    u < w_i at the end of the draft, else u·(S_i + 1 - w_i) < S_i; weights w [B, K+1], accept uniforms u [B, K].
+    """
     u, w = accept[b, i - 1], weights[b, i]
     passes: Bools = u < w
     inner = (drafts.num_draft[b] > i).nonzero()[0]
@@ -81,7 +84,7 @@ def part_passes(drafts: Drafts, weights: Float64s, accept: Float64s, b: Int64s, 
 
 
 def surplus_mass(drafts: Drafts, weights: Float64s, b: Int64s, i: int) -> Float64s:
-    """S_i = Σ_x max(0, w_i·p(x) - q(x)) at position i of chains b, summed as all weights are; shape [len(b)]."""
+    """S_i = Σ_x max(0, w_i·p(x) - q(x)) at position i of chains b, summed as in `summation` [len(b)]."""
     surplus = np.empty(len(b))
     for part in parts(len(b), drafts.p.shape[-1]):
         at = np.full(len(b[part]), i)
@@ -90,14 +93,14 @@ def surplus_mass(drafts: Drafts, weights: Float64s, b: Int64s, i: int) -> Float6
 
 
 def scaled_residual(drafts: Drafts, weights: Float64s, b: Int64s, i: Int64s) -> Float64s:
-    """max(0, w_i·p - q) for chains b at positions i, shape [len(b), V]."""
+    """Weights max(0, w_i·p - q) for chains b at positions i [len(b), V]."""
     scaled = drafts.p_rows(b, i)
     scaled *= weights[b, i][:, None]
     return drafts.residual(scaled, b, i)
 
 
 def block_residual_or_bonus(drafts: Drafts, weights: Float64s, b: Int64s, accepted: Int64s) -> Float64s:
-    """Unnormalised weights of the last token of chains b of which so many drafts survived; shape [len(b), V].
+    """Unnormalised weights of the last token of chains b after ``accepted`` drafts [len(b), V].
 
     After a rejection max(0, w·p - q) if that has mass, else p.
     """

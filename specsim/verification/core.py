@@ -22,7 +22,11 @@ def compiled_core() -> ModuleType | None:
 
 
 def reason_for_numpy() -> str | None:
-    """Why NumPy verifies, in words; None if compiled code does."""
+    """Why NumPy verifies, in words; None if compiled code does.
+
+    Raises:
+        InputError: SPECSIM_CORE is set to neither numpy nor compiled.
+    """
     wanted = os.environ.get(VARIABLE, "")
     if wanted not in ("", "numpy", "compiled"):
         raise invalid(VARIABLE, "", wanted, "must be numpy or compiled, or left out for compiled where it is installed")

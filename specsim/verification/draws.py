@@ -1,4 +1,4 @@
-"""Drawing tokens from weights by inverse cumulative sums, and putting a result together.
+"""Drawing tokens from weights by inverse cumulative sums, and assembling a result.
 
 Knows nothing of why a token is drawn from these weights.
 """
@@ -18,17 +18,17 @@ _ENTRIES_AT_A_TIME = 1 << 16
 
 
 def parts(num_rows: int, V: int) -> list[slice]:
-    """The slices in which num_rows rows of V entries are worked on."""
+    """The slices in which num_rows rows of V entries are processed."""
     size = max(1, _ENTRIES_AT_A_TIME // max(V, 1))
     return [slice(first, first + size) for first in range(0, num_rows, size)]
 
 
 def draw_rows(weights_of: Callable[[Int64s], Float64s], uniforms: Float64s, V: int) -> Int64s:
-    """One token for each row b of the batch, drawn from the weights weights_of(b); shape [B].
+    """One token for each row b of the batch, drawn from the weights weights_of(b), int64 [B].
 
     Args:
         weights_of: weights [len(b), V] of the rows b.
-        uniforms: in [0, 1), shape [B].
+        uniforms: in [0, 1) [B].
         V: the vocabulary.
     """
     rows, token = np.arange(len(uniforms)), np.empty(len(uniforms), dtype=np.int64)
@@ -38,11 +38,11 @@ def draw_rows(weights_of: Callable[[Int64s], Float64s], uniforms: Float64s, V: i
 
 
 def draw(weights: Float64s, uniforms: Float64s) -> Int64s:
-    """The first index of each row whose cumulative weight exceeds u times the total, so never one of weight zero.
+    """First index of each row [B, V] whose cumulative weight exceeds u times the total, int64 [B]; uniforms u [B].
 
-    Sums are those of `summation`. In a row of many tokens that finds a block; within it tokens are added one after
-    another to the blocks before it, and where rounding leaves even the last below the mark, the last of any weight is
-    taken.
+    Never one of weight zero. Sums are those of `summation`. In a long row they find a block; within it tokens are added
+    one after another to the blocks before it, and where rounding leaves even the last below the threshold, the last
+    token with a weight is taken.
     """
     sums = partial_sums(weights)
     total = sums[:, -1]
@@ -53,7 +53,7 @@ def draw(weights: Float64s, uniforms: Float64s) -> Int64s:
 
 
 def _in_block(weights: Float64s, sums: Float64s, block: Int64s, threshold: Float64s) -> Int64s:
-    """The token of each row within its block, given the running sums of blocks and the mark to exceed."""
+    """The token of each row within its block, given the running sums of blocks and the threshold to exceed."""
     V, n = weights.shape[1], np.arange(len(block))
     token = block[:, None] * BLOCK + np.arange(BLOCK)
     running = np.zeros((len(block), BLOCK + 1))
@@ -66,7 +66,7 @@ def _in_block(weights: Float64s, sums: Float64s, block: Int64s, threshold: Float
 
 
 def assemble(draft: Ints, accepted: Int64s, token: Ints) -> Emitted:
-    """The first accepted drafts of each row, then its token, then -1; and how many tokens that makes."""
+    """The first accepted drafts of each row, then its token, then -1, int64 [B, K+1]; and their number, int64 [B]."""
     B, K = draft.shape
     out = np.full((B, K + 1), -1, dtype=np.int64)
     np.copyto(out[:, :K], draft, where=np.arange(K) < accepted[:, None], casting="same_kind")

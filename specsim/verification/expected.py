@@ -1,4 +1,4 @@
-"""How many tokens a rule yields on average: what is left to chance after the drafts is averaged away.
+"""Mean tokens that a rule yields, with the randomness that follows the drafts averaged out.
 
 Given a draft, P(i drafts or more are kept) is the product of min(1, p/q) under the token rule and w_i under the block
 rule (see `block_rule`), so a mean over sampled drafts needs no accept uniforms and has little noise.
@@ -16,11 +16,11 @@ from specsim.verification.drafts import Drafts, dense
 def keeping_probability(
     draft: Ints, q: Floats | None, p: Floats, num_draft: Ints, rule: RuleName = "token"
 ) -> Float64s:
-    """P(i + 1 drafts or more are kept | the draft) for each position, 0 in padding; shape [B, K].
+    """P(i + 1 drafts or more are kept | the draft) for each position, 0 in padding [B, K].
 
     Args:
         draft, q, p, num_draft: as for `verify_chain`.
-        rule: which verifier keeps them.
+        rule: that keeps them.
     """
     drafts = dense(np.asarray(draft), q, np.asarray(p), np.asarray(num_draft))
     return prefix_weights(drafts)[:, 1:] if rule == "block" else _token_products(drafts)
@@ -29,11 +29,11 @@ def keeping_probability(
 def mean_tokens(
     draft: Ints, q: Floats | None, p: Floats, num_draft: Ints, rule: RuleName = "token"
 ) -> tuple[float, float]:
-    """Tokens per verify over these drafts, which must have been sampled from q, and its standard error.
+    """Mean and standard error of tokens per verify over these drafts, which must have been sampled from q.
 
     Args:
         draft, q, p, num_draft: as for `verify_chain`, with two rows or more.
-        rule: which verifier keeps them.
+        rule: that keeps them.
     """
     tokens = 1 + keeping_probability(draft, q, p, num_draft, rule).sum(axis=1)
     return float(tokens.mean()), float(tokens.std(ddof=1) / np.sqrt(len(tokens)))

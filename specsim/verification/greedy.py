@@ -42,7 +42,7 @@ def verify_greedy(draft: Ints, target_argmax: Ints, num_draft: Ints) -> Emitted:
 
 
 def greedy_rule(drafts: Drafts) -> Outcome:
-    """How many drafts of each chain are the target's argmax [B], and the argmax that follows them [B]."""
+    """Drafts of each chain that equal the target's argmax, and the argmax that follows them, int64 [B] each."""
     accepted, token = np.zeros((2, len(drafts.draft)), dtype=np.int64)
     following = np.arange(len(token))
     for i in range(drafts.draft.shape[1] + 1):
@@ -56,7 +56,7 @@ def greedy_rule(drafts: Drafts) -> Outcome:
 
 
 def argmax_of(drafts: Drafts, b: Int64s, i: int) -> Int64s:
-    """The target's most likely token of chains b at position i, the lowest id among equals; shape [len(b)]."""
+    """The target's most likely token of chains b at position i, the lowest id among equals, int64 [len(b)]."""
     best = np.empty(len(b), dtype=np.int64)
     for part in parts(len(b), drafts.p.shape[-1]):
         best[part] = drafts.p_rows(b[part], np.full(len(b[part]), i)).argmax(axis=1)

@@ -1,4 +1,4 @@
-"""`verify_rows` for callers that may be compiled: nothing is checked, and the result is written to arrays given.
+"""`verify_rows` for callers that may be compiled: nothing is checked, and the result is written to given arrays.
 
 Compiled callers reach the loops of `compiled.rules` in its place, with the same results to the bit.
 """
@@ -31,12 +31,12 @@ def verify_rows_into(
 
     Args:
         rule: TOKEN or BLOCKWISE.
-        draft, num_draft: drafted ids [B, K] and how many of them are real [B].
-        q, q_row: a table [Rq, V], and the row each draft was sampled from, -1 for none, [B, K].
-        p, p_row: a table [Rp, V], and the rows that judge the drafts and follow them, [B, K+1].
-        greedy: which rows decode at temperature 0, [B]; [0] for none.
+        draft, num_draft: drafted ids [B, K] and the number of real ones [B].
+        q, q_row: a table [Rq, V], and the row each draft was sampled from, -1 for none [B, K].
+        p, p_row: a table [Rp, V], and the rows that judge the drafts and follow them [B, K+1].
+        greedy: which rows decode at temperature 0 [B]; [0] for none.
         accept, final: uniforms [B, K] and [B].
-        out, num_out: receive the result, [B, K+1] and [B].
+        out, num_out: receive the result [B, K+1] and [B].
     """
     drafts = dense(draft, q if len(q) else None, p, num_draft)._replace(q_row=q_row, p_row=p_row)
     out[:], num_out[:] = verified_by_numpy(drafts, Rule(rule), greedy if len(greedy) else None, accept, final)

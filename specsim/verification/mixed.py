@@ -32,7 +32,16 @@ def verified(
     accept_uniforms: Floats | None,
     final_uniforms: Floats | None,
 ) -> Emitted:
-    """What a verifier returns: the outcome of the rule, or of the greedy rule in greedy rows, put together."""
+    """The result of a verifier: by the rule, or by the greedy rule in greedy rows; out [B, K+1] and num_out [B].
+
+    Args:
+        drafts: the chains.
+        rule: for rows that sample.
+        greedy, rng, accept_uniforms, final_uniforms: as for `verify_chain`.
+
+    Raises:
+        InputError: shapes do not fit together; values are not checked.
+    """
     accept, final = uniforms_for(drafts.draft, rng, accept_uniforms, final_uniforms)
     refuse_misfits(drafts, greedy, accept, final)
     core = compiled_core()
@@ -43,7 +52,7 @@ def verified(
 
 
 def verified_by_numpy(drafts: Drafts, rule: Rule, greedy: Bools | None, accept: Float64s, final: Float64s) -> Emitted:
-    """What `verified` returns, without compiled code."""
+    """`verified` without compiled code, for uniforms in [0, 1) [B, K] and [B]."""
     accept, final = np.maximum(accept, 0.0), np.maximum(final, 0.0)  # below 0, p = 0 would pass
     if greedy is None:
         return assemble(drafts.draft, *DECIDE[rule](drafts, accept, final))
@@ -51,7 +60,7 @@ def verified_by_numpy(drafts: Drafts, rule: Rule, greedy: Bools | None, accept: 
 
 
 def mixed(drafts: Drafts, rule: Decide, greedy: Bools, accept: Float64s, final: Float64s) -> Outcome:
-    """The outcome of the greedy rule in greedy rows and of the other rule in the others."""
+    """The outcome, int64 [B] each, of the greedy rule in rows that are greedy [B] and of the other rule elsewhere."""
     accepted, token = np.empty((2, len(greedy)), dtype=np.int64)
     sampled, best = np.flatnonzero(~greedy), np.flatnonzero(greedy)
     accepted[sampled], token[sampled] = rule(drafts.take(sampled), accept[sampled], final[sampled])
@@ -65,7 +74,7 @@ def uniforms_for(
     accept_uniforms: Floats | None,
     final_uniforms: Floats | None,
 ) -> tuple[Float64s, Float64s]:
-    """The accept uniforms [B, K] and final uniforms [B], drawn in this order where a generator is given."""
+    """Accept uniforms [B, K] and final uniforms [B], float64, drawn in this order where there is a generator."""
     if rng is not None:
         return rng.random(draft.shape), rng.random(len(draft))
     return np.asarray(accept_uniforms, np.float64), np.asarray(final_uniforms, np.float64)

@@ -1,4 +1,4 @@
-"""Verification with distributions as rows of tables: the general input, of which dense chains are one writing.
+"""Verification with distributions as rows of tables: the general input, of which dense chains are a special case.
 
 A table holds each distribution once, however many drafts were sampled from it or are judged by it, so nothing has to
 be gathered. Knows no rule of acceptance.

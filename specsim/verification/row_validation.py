@@ -1,6 +1,6 @@
-"""What `verify_rows` demands of row numbers and tables, in the words of `validation`.
+"""What `verify_rows` requires of row numbers and tables, in the terms of `validation`.
 
-A row of a table is looked at once, however many nodes refer to it, and not at all if none does.
+A row of a table is checked once, however many nodes refer to it, and not at all if none does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ from specsim.verification.validation import (
 def check_rows(
     parents: Ints, drafts: Drafts, greedy: Bools | None, accept_uniforms: Floats | None, final_uniforms: Floats | None
 ) -> None:
-    """Raise InputError listing all that is wrong with the inputs of `verify_rows`."""
+    """Check the inputs of `verify_rows`.
+
+    Raises:
+        InputError: lists all problems.
+    """
     token, num_nodes, q, p, _, q_row, p_row = drafts
     assert q_row is not None
     assert p_row is not None
@@ -84,7 +88,7 @@ def _row_problems(name: str, rows: Ints, num_read: Int64s, lowest: int, num_rows
 
 
 def _rows_in_use(rows: Ints, num_read: Int64s) -> tuple[tuple[Ints, ...], dict[str, Ints]]:
-    """The different rows that are read, as an index into the table, and where each is first referred to."""
+    """The distinct rows that are read, as an index into the table, and where each is first referred to."""
     b, i = np.nonzero((np.arange(rows.shape[1]) < num_read[:, None]) & (rows != ONE_HOT))
     used, first = np.unique(rows[b, i], return_index=True)
     return (used,), {"row": used, "b": b[first], "i": i[first]}

@@ -34,12 +34,12 @@ def row_sum_tolerance(dtype: DTypeLike, V: int) -> float:
 def distribution_problems(
     name: str, table: Floats, index: tuple[Ints, ...], place: Mapping[str, Ints]
 ) -> Iterator[Problem]:
-    """What keeps some rows of a table from being distributions, one problem for each kind.
+    """Why some rows of a table are not distributions, one problem of each kind.
 
     Args:
         name: what to call the table.
-        table: probabilities, shape [..., V].
-        index: which of its rows to look at: an array for each axis but the last, all of one length N.
+        table: probabilities [..., V].
+        index: which rows to check: an array [N] for each axis but the last.
         place: what to call these rows, as for `located`.
     """
     V = table.shape[-1]
@@ -64,10 +64,10 @@ def distribution_problems(
 
 
 def extremes(table: Floats, index: tuple[Ints, ...]) -> tuple[Float64s, Float64s]:
-    """The lowest number of some rows of a table (0 if none is negative), and their sums as in `summation`; shapes [N].
+    """(minimum, sum) of some rows of a table [..., V], both float64 [N]; the minimum is 0 if no number is negative.
 
-    The sum is no number, or infinite, where a number of the row is; what counts as lowest is then undefined. Each row
-    is read once.
+    Sums as in `summation`. The sum is NaN or infinite where a number of the row is; the minimum is then undefined. Each
+    row is read once.
     """
     core = compiled_core()
     if core is not None and (rows := flat_rows(table, index)) is not None:
@@ -86,13 +86,13 @@ def extremes(table: Floats, index: tuple[Ints, ...]) -> tuple[Float64s, Float64s
 def located(
     name: str, place: Mapping[str, Ints], bad: NDArray[np.integer[Any]], values: Any, remedy: str
 ) -> Iterator[Problem]:
-    """One problem that names the first place of a fault and counts the rest; nothing where there is none.
+    """One problem that names the first index at fault and counts the rest; nothing where there is none.
 
     Args:
         name: the argument at fault.
-        place: for each name of an index ("b", "i") its values.
-        bad: which of these places are at fault.
-        values: what stands in the places at fault, shape [len(bad)].
+        place: for each name of an index ("b", "i") its values [n].
+        bad: positions in ``place`` that are at fault.
+        values: values there [len(bad)].
         remedy: what is wrong.
     """
     if len(bad) == 0:
@@ -105,6 +105,6 @@ def located(
 def listed(
     name: str, b: NDArray[np.integer[Any]], i: NDArray[np.integer[Any]] | None, values: Any, remedy: str
 ) -> Iterator[Problem]:
-    """``located`` for places that are all at fault: rows b, or (row, position) pairs (b, i)."""
+    """``located`` for indices that are all at fault: rows b [n], or (row, position) pairs (b, i), both [n]."""
     place = {"b": b} if i is None else {"b": b, "i": i}
     yield from located(name, place, np.arange(len(b)), values, remedy)

@@ -27,10 +27,10 @@ def partial_sums(weights: Floats) -> Float64s:
     """Running sums of each row, the last being its total: of single numbers where they are few, else of blocks.
 
     Args:
-        weights: shape [N, V].
+        weights: any numbers, float32 or float64 [N, V].
 
     Returns:
-        shape [N, V] if V ≤ SEQUENTIAL, else [N, ⌈V/BLOCK⌉].
+        float64 [N, V] if V ≤ SEQUENTIAL, else [N, ⌈V/BLOCK⌉].
     """
     if weights.shape[1] <= SEQUENTIAL:
         return weights.cumsum(axis=1, dtype=np.float64)
@@ -38,7 +38,7 @@ def partial_sums(weights: Floats) -> Float64s:
 
 
 def mass(weights: Floats) -> Float64s:
-    """The sum of each row of weights [N, V]."""
+    """The sum of each row of weights [N, V], float64 [N]."""
     total: Float64s = partial_sums(weights)[:, -1]
     return total
 

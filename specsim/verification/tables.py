@@ -31,7 +31,7 @@ class Tables(NamedTuple):
 
 
 def tables_of(drafts: Drafts) -> Tables | None:
-    """The tables of whole batches of drafts; None where their arrays lie in memory in a way that would take copying."""
+    """The tables of whole batches of drafts; None where their memory layout would require a copy."""
     B, K = drafts.draft.shape
     p = _table(drafts.p, drafts.p_row, B, K + 1)
     if drafts.q is None or drafts.q.size == 0:
@@ -42,7 +42,7 @@ def tables_of(drafts: Drafts) -> Tables | None:
 
 
 def flat_rows(table: Floats, index: tuple[Ints, ...]) -> tuple[Floats, Int64s] | None:
-    """Rows of a table [..., V] as rows of a contiguous one [R, V]; None where that would take copying."""
+    """Rows of a table [..., V] as rows of a contiguous one [R, V] and indices [N]; None if that needs a copy."""
     if table.dtype not in _DTYPES or not table.flags.c_contiguous:
         return None
     rows = index[0] if len(index) == 1 else np.ravel_multi_index(index, table.shape[:-1])

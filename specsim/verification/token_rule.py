@@ -19,13 +19,13 @@ from specsim.verification.draws import draw_rows
 
 
 def token_rule(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
-    """How many drafts of each chain survive [B], and the token that follows them [B]."""
+    """Drafts of each chain that survive and the next token, int64 [B] each, by uniforms in [0, 1) [B, K] and [B]."""
     accepted = leading_accepted(passing(drafts, accept))
     return accepted, last_token(drafts, accepted, None, final)
 
 
 def passing(drafts: Drafts, accept: Float64s) -> Bools:
-    """Which positions pass their own test u·q(x) < p(x); shape [B, K+1], the last column and padding False."""
+    """Which positions pass u·q(x) < p(x), bool [B, K+1], by uniforms u [B, K]; the last column and padding False."""
     B, K = drafts.draft.shape
     live = drafts.live()
     b, i = live.nonzero()
@@ -36,20 +36,20 @@ def passing(drafts: Drafts, accept: Float64s) -> Bools:
 
 
 def leading_accepted(passed: Bools) -> Int64s:
-    """How many drafts of each row survive: the length of the leading run of passes, shape [B]."""
+    """Number of drafts that survive, int64 [B]: the length of the leading run of passes in bool [B, K+1]."""
     # The last column is False by construction, so argmin finds a first failure in every row.
     accepted: Int64s = passed.argmin(axis=1)
     return accepted
 
 
 def last_token(drafts: Drafts, accepted: Int64s, scale: Float64s | None, final: Float64s) -> Int64s:
-    """The recovered or bonus token of each chain of which so many drafts survived, shape [B].
+    """The recovered or bonus token of each chain, int64 [B].
 
     Args:
         drafts: the chains.
-        accepted: how many of their drafts survived, shape [B].
-        scale: recovered tokens come from max(0, scale·p - q), shape [B]; None for 1.
-        final: uniforms, shape [B].
+        accepted: number of their drafts that survived [B].
+        scale: recovered tokens come from max(0, scale·p - q) [B]; None for 1.
+        final: uniforms in [0, 1) [B].
     """
 
     def weights_of(b: Int64s) -> Float64s:
@@ -59,15 +59,15 @@ def last_token(drafts: Drafts, accepted: Int64s, scale: Float64s | None, final: 
 
 
 def residual_or_bonus(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
-    """Unnormalised weights of the last token of chains b of which so many drafts survived; shape [len(b), V].
+    """Unnormalised weights of the last token of chains b after ``accepted`` drafts [len(b), V].
 
-    After a rejection max(0, p - q) if that has mass, else p.
+    After a rejection max(0, p - q) if that has mass, else p (arXiv:2211.17192, algorithm 1).
     """
     return last_weights(drafts, b, accepted, None)
 
 
 def last_weights(drafts: Drafts, b: Int64s, accepted: Int64s, scale: Float64s | None) -> Float64s:
-    """As `residual_or_bonus`, with max(0, scale·p - q) after a rejection, for a scale per chain [len(b)]."""
+    """`residual_or_bonus` [len(b), V] with max(0, scale·p - q) after a rejection, a scale per chain [len(b)]."""
     weights = drafts.p_rows(b, accepted)
     rejected = (accepted < drafts.num_draft[b]).nonzero()[0]
     everywhere = len(rejected) == len(b)

@@ -1,7 +1,7 @@
-"""What the verifiers demand of their inputs, and the words in which they say so.
+"""What the verifiers require of their inputs, and the messages that say so.
 
-Every check looks at the values that will be read and at no others: padding may hold anything. Knows nothing of how
-the values are used.
+Every check looks only at the values that will be read: padding may hold anything. Knows nothing of how the values are
+used.
 """
 
 from __future__ import annotations
@@ -23,9 +23,13 @@ KINDS = {"iu": "integers", "f": "floating-point numbers", "b": "booleans"}
 def check_randomness(
     rng: np.random.Generator | None, accept_uniforms: Floats | None, final_uniforms: Floats | None
 ) -> None:
-    """Raise InputError unless there is a generator or both arrays of uniforms, and not a mixture of them."""
+    """Check that there is either a generator or both arrays of uniforms [B, K] and [B].
+
+    Raises:
+        InputError: there is neither, or a mixture.
+    """
     if rng is None and accept_uniforms is not None and final_uniforms is not None:
-        return  # in every step of a simulation, so without ado
+        return  # in every step of a simulation, so return early
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise invalid(
             "rng", "type", type(rng).__name__, "must be a numpy.random.Generator; write np.random.default_rng(seed)"
@@ -46,7 +50,11 @@ def check_randomness(
 
 
 def refuse_lazy(**tables: object) -> None:
-    """Raise InputError where a table is processed lazily: only `verify_tree` takes such, and for p alone."""
+    """Refuse tables that are processed lazily: only `verify_tree` takes them, and for p alone.
+
+    Raises:
+        InputError: names the first such table.
+    """
     for name, table in tables.items():
         if isinstance(table, LazyTable):
             raise invalid(
@@ -55,7 +63,11 @@ def refuse_lazy(**tables: object) -> None:
 
 
 def refuse_misfits(drafts: Drafts, greedy: Bools | None, accept: Floats, final: Floats) -> None:
-    """Raise InputError where shapes disagree so that something would be read that is not there; checks no values."""
+    """Refuse shapes that disagree, as they would be read out of bounds; checks no values. Shapes as for `verify_chain`.
+
+    Raises:
+        InputError: shapes do not fit together.
+    """
     (B, K), V = drafts.draft.shape, drafts.p.shape[-1]
     fitting = (
         drafts.num_draft.shape == final.shape == (B,)
@@ -74,7 +86,11 @@ def refuse_misfits(drafts: Drafts, greedy: Bools | None, accept: Floats, final: 
 def check_chain(
     drafts: Drafts, greedy: Bools | None, accept_uniforms: Floats | None, final_uniforms: Floats | None
 ) -> None:
-    """Raise InputError listing all that is wrong with the inputs of `verify_chain`."""
+    """Check the inputs of `verify_chain`.
+
+    Raises:
+        InputError: lists all problems.
+    """
     draft, q, p, num_draft = drafts.draft, drafts.q, drafts.p, drafts.num_draft
     B, K = batch_shape("draft", draft)
     V = p.shape[-1] if p.ndim else 0
@@ -95,7 +111,11 @@ def check_chain(
 
 
 def check_greedy(draft: Ints, target_argmax: Ints, num_draft: Ints) -> None:
-    """Raise InputError listing all that is wrong with the inputs of `verify_greedy`."""
+    """Check the inputs of `verify_greedy`.
+
+    Raises:
+        InputError: lists all problems.
+    """
     B, K = batch_shape("draft", draft)
     arrays: list[Form] = [
         ("draft", draft, (B, K), "iu"),
@@ -112,14 +132,22 @@ def check_greedy(draft: Ints, target_argmax: Ints, num_draft: Ints) -> None:
 
 
 def batch_shape(name: str, draft: Ints) -> tuple[int, int]:
-    """[B, K], which the draft decides: every other shape is judged against it."""
+    """(B, K) of draft ids [B, K], against which every other shape is checked.
+
+    Raises:
+        InputError: the array does not have two axes.
+    """
     if draft.ndim != 2:
         raise invalid(name, "shape", draft.shape, "must be [B, K]: a row per request, a column per position")
     return draft.shape
 
 
 def raise_if_any(*groups: Iterator[Problem] | tuple[()]) -> None:
-    """Raise InputError with all the problems, if there are any."""
+    """Report all problems at once.
+
+    Raises:
+        InputError: there is at least one problem.
+    """
     problems = [problem for group in groups for problem in group]
     if problems:
         raise InputError(problems)
@@ -128,7 +156,7 @@ def raise_if_any(*groups: Iterator[Problem] | tuple[()]) -> None:
 def call_forms(
     B: int, K: int, greedy: Bools | None, accept_uniforms: Floats | None, final_uniforms: Floats | None
 ) -> list[Form]:
-    """The shapes and types due to the optional arguments that are given."""
+    """Required shapes and types of the optional arguments: greedy [B], accept uniforms [B, K], final uniforms [B]."""
     forms: list[Form] = [] if greedy is None else [("greedy", greedy, (B,), "b")]
     if accept_uniforms is not None and final_uniforms is not None:
         forms += [
@@ -139,7 +167,7 @@ def call_forms(
 
 
 def form_problems(arrays: list[Form], fitting: str) -> Iterator[Problem]:
-    """Arrays of another shape or type than due."""
+    """Arrays whose shape or type is not the required one."""
     for name, array, shape, kinds in arrays:
         if array.shape != shape:
             yield Problem(name, "shape", str(array.shape), f"must be {shape}, to fit {fitting}")
@@ -151,7 +179,7 @@ def form_problems(arrays: list[Form], fitting: str) -> Iterator[Problem]:
 
 
 def drafts_to_read(num_draft: Ints, K: int) -> Int64s:
-    """num_draft as int64, and -1 where it is out of range: of such a row nothing can be said."""
+    """num_draft [B] as int64, and -1 where it is out of range, as nothing of such a row can be checked."""
     num_read = num_draft.astype(np.int64)
     # Judged by the number as given: a large unsigned one wraps around when converted.
     num_read[(num_draft < 0) | (num_draft > K)] = -1
@@ -159,20 +187,20 @@ def drafts_to_read(num_draft: Ints, K: int) -> Int64s:
 
 
 def count_problems(name: str, num_draft: Ints, K: int) -> Iterator[Problem]:
-    """Rows with fewer than no drafts, or more than fit."""
+    """Rows whose number of drafts [B] is negative or more than fit."""
     bad = np.flatnonzero((num_draft < 0) | (num_draft > K))
     size = "K" if name == "num_draft" else "N"
     yield from located(name, {"b": np.arange(len(num_draft))}, bad, num_draft[bad], f"must be from 0 to {size} = {K}")
 
 
 def token_problems(name: str, drafts: Drafts, num_read: Int64s, sampled: Int64s) -> Iterator[Problem]:
-    """Drafted ids that are none, and ids that q cannot have given.
+    """Drafted ids [B, K] that are no tokens, and ids that q cannot have given.
 
     Args:
         name: what to call the ids.
         drafts: the drafts.
-        num_read: ids to look at in each row, shape [B].
-        sampled: of how many of them q is looked at, shape [B].
+        num_read: ids to check in each row [B].
+        sampled: ids of each row to check against q [B].
     """
     position = np.arange(drafts.draft.shape[1])
     b, i = np.nonzero(position < num_read[:, None])
@@ -192,7 +220,7 @@ def token_problems(name: str, drafts: Drafts, num_read: Int64s, sampled: Int64s)
 def uniform_problems(
     accept_uniforms: Floats | None, final_uniforms: Floats | None, sampled: Int64s, greedy: Bools | None
 ) -> Iterator[Problem]:
-    """Uniforms outside [0, 1) among those that will be read."""
+    """Uniforms [B, K] and [B] outside [0, 1) among those that will be read; ``sampled`` positions per row [B]."""
     if accept_uniforms is None or final_uniforms is None:
         return
     accept, final = np.asarray(accept_uniforms), np.asarray(final_uniforms)
@@ -205,7 +233,7 @@ def uniform_problems(
 
 
 def _dense_rows(num_read: Int64s, width: int) -> tuple[tuple[Ints, ...], dict[str, Ints]]:
-    """The first num_read[b] rows of each b, as an index into a dense table and as places."""
+    """The first num_read[b] rows of each b, as an index into a dense table and by name."""
     b, i = np.nonzero(np.arange(width) < num_read[:, None])
     return (b, i), {"b": b, "i": i}
 

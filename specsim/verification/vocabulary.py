@@ -1,7 +1,7 @@
 """A draft vocabulary that is a part of the target's, as EAGLE-3's and FR-Spec's are.
 
-The drafter's distribution over its own few tokens is one over the target's vocabulary that gives the others nothing, so
-a verifier that is lossless for any q is lossless through the map. Knows nothing of verifiers.
+The drafter's distribution over its own few tokens is one over the target's vocabulary that gives the others no
+probability, so a verifier that is lossless for any q is lossless through the map. Knows nothing of verifiers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class VocabularyMap:
         self.d2t.flags.writeable = False
 
     def to_target(self, draft: Ints) -> Int64s:
-        """The target's ids of drafted tokens, any shape; what is negative is padding and becomes -1.
+        """The target's ids of drafted tokens, int64, any shape; negative ids are padding and become -1.
 
         Raises:
             InputError: an id is not one of the drafter's.

@@ -1,14 +1,14 @@
-"""The largest rate that one arm serves within limits, as a lower bound that a fresh run meets 95 times of 100.
+"""The largest rate that one arm serves within limits, as a lower bound that a fresh run meets 95 times in 100.
 
-Of each seed, the largest rate of a grid at which its run meets every limit, found by ``search``. All seeds send the
-same requests at every rate and in every arm, so a seed's answer is its own and no noise of the search. The bound is
-the lower limit of a prediction interval, mean − t·s·√(1 + 1/n) of the logarithms over n seeds with t of n − 1 degrees
-of freedom (Hahn and Meeker, "Statistical Intervals", 1991, ch. 4): a fresh run of the same length meets the limits at
-the bound with a probability of 95 %, where a confidence bound of the mean would be missed by half of them.
+Each seed gives the largest rate of a grid at which its run meets every limit, found by ``search``. A seed sends the
+same requests at every rate and in every arm, so its answer has no search noise. The bound is the lower limit of a
+prediction interval, mean − t·s·√(1 + 1/n) of the logarithms over n seeds with t of n − 1 degrees of freedom (Hahn and
+Meeker, "Statistical Intervals", 1991, ch. 4): a fresh run of the same length meets the limits at the bound with a
+probability of 95 %, where half of them would miss a confidence bound of the mean.
 
-It stops when the mean is known to within the width asked for, and the bound lies no more than two widths below it. More
-seeds narrow the first alone, so runs become longer where the spread between seeds is far too large; it falls with the
-root of the requests in a run.
+The search stops when the mean is known to within the requested width and the bound lies at most two widths below it.
+More seeds narrow only the first, so runs become longer where the spread between seeds is far too large; it falls with
+the square root of the requests in a run.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from specsim.studies.plan.trials import Trials
 CONFIDENCE = 0.95
 STEPS_PER_WIDTH = 3  # rates of the grid within the width asked for
 FIRST_SHARE = 1 / 8  # of the saturated rate, where the search begins
-SMALLEST_SHARE = 1e-3  # of the saturated rate, below which nothing is sought
+SMALLEST_SHARE = 1e-3  # of the saturated rate, below which the search stops
 IN_FLIGHT = 10  # requests of a run for each that is in flight, so that ramp and tail are a small part
-ROUGH = 4  # likewise where the place is only sought roughly
+ROUGH = 4  # the same while the search is still rough
 BELOW = 2  # widths that the bound may lie below the mean
-NEARLY = 1.15  # times too wide, which more seeds can still mend
+NEARLY = 1.15  # times too wide, which more seeds can still narrow
 MARGIN = 1.1  # longer than it has to be by the first estimate, which may be too low
 
 
 class Capacity(NamedTuple):
-    """What one arm serves.
+    """The rate that one arm serves.
 
     Attributes:
-        rates: of each seed, the largest that meets the limits [requests/s]; all 0 where none does.
+        rates: largest rate of each seed that meets the limits, float64 [seeds] [requests/s]; all 0 where none does.
         num_requests: of each run.
-        saturated: rate that is served when there is always one waiting [requests/s].
-        binding: place among the limits of the one that the next rate of the grid breaks in most seeds; None where that
-            is what can be served at all.
+        saturated: throughput while requests always wait [requests/s].
+        binding: index of the limit that the next rate of the grid breaks in most seeds; None where throughput itself is
+            the limit.
     """
 
     rates: Floats
@@ -70,24 +70,24 @@ class Capacity(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """How far the bound lies below the mean, as a share."""
+        """Distance of the bound below the mean, as a fraction of the mean."""
         return 1 - self.bound / self.mean if self.mean else 0.0
 
     @property
     def half_width(self) -> float:
-        """Half of the 95 % interval of the mean, as a share of it."""
+        """Half of the 95 % interval of the mean, as a fraction of it."""
         if not self.rates.all():
             return 0.0
         interval = mean_interval(np.log(self.rates), CONFIDENCE)
         return interval.high - interval.estimate
 
     def over(self, width: float) -> float:
-        """How many times too wide it is: the mean's interval, or the bound more than twice as far below."""
+        """Ratio to the requested width of the mean's half-width, or of half the bound's distance if that is larger."""
         return max(self.half_width, self.gap / BELOW) / width
 
 
 def lower_bound(rates: Floats) -> float:
-    """The rate at which a fresh run meets the limits in 95 of 100 cases, from those of at least two seeds."""
+    """The rate that a fresh run serves within limits in 95 of 100 cases, from rates [seeds ≥ 2]; all [requests/s]."""
     if not rates.all():
         return 0.0
     logs, n = np.log(rates), len(rates)
@@ -98,11 +98,11 @@ def lower_bound(rates: Floats) -> float:
 
 
 def rate_ratio(one: Capacity, other: Capacity, *, paired: bool = True) -> Interval | None:
-    """The rates of one over those of the other, with the 95 % interval of the means; None where either is 0.
+    """Ratio of mean rates, one over other, with its 95 % interval; None where either is 0.
 
     Args:
-        one, other: what is compared.
-        paired: whether equal seeds send the same requests. Where runs are as long, seeds that both have are paired;
+        one, other: capacities to compare.
+        paired: whether equal seeds send the same requests. Where runs have the same length, common seeds are paired;
             otherwise the interval is that of independent samples.
     """
     if not (one.rates.all() and other.rates.all()):
@@ -114,9 +114,9 @@ def rate_ratio(one: Capacity, other: Capacity, *, paired: bool = True) -> Interv
 
 
 def capacity(trials: Trials, plan: Plan) -> Capacity:
-    """Measure an arm.
+    """Measure the capacity of an arm.
 
-    Runs start short and are doubled until the bound lies within the plan's width, or they have its most requests.
+    Runs start short and double until the bound lies within the plan's width, or they have its most requests.
     """
     saturated, running = trials.saturated()
     grid = _Grid(trials, saturated, running, plan.width / STEPS_PER_WIDTH)
@@ -145,7 +145,7 @@ def capacity(trials: Trials, plan: Plan) -> Capacity:
             if found.over(plan.width) <= 1:
                 return found
             if found.over(plan.width) > NEARLY and number < most:
-                break  # more seeds would not do
+                break  # more seeds would not suffice
         if number == most:
             return found
         number = _longer(number, (MARGIN * found.over(plan.width)) ** 2)
@@ -160,8 +160,8 @@ class _Grid(NamedTuple):
 
     Attributes:
         trials: runs at them.
-        saturated: rate beyond which nothing is met [requests/s].
-        running: requests that run then.
+        saturated: rate above which no limit is met [requests/s].
+        running: requests that run at that rate.
         step: logarithm of the ratio of neighbours.
     """
 
@@ -172,35 +172,35 @@ class _Grid(NamedTuple):
 
     @property
     def least(self) -> int:
-        """Where it begins."""
+        """The smallest index of the search."""
         return self.place(SMALLEST_SHARE * self.saturated)
 
     def place(self, rate: float) -> int:
-        """The last place that is not above a rate."""
+        """The largest index whose rate is at most ``rate``."""
         return math.floor(math.log(rate) / self.step)
 
     def rate(self, place: int) -> float:
-        """The rate at a place [requests/s]."""
+        """The rate at an index [requests/s]."""
         return math.exp(place * self.step)
 
     def num_requests(self, place: int, least: int, per_request: float) -> int:
-        """Requests of a run with so many for each in flight, ``least`` or that doubled a few times.
+        """Requests of a run with ``per_request`` for each one in flight: ``least``, doubled until it suffices.
 
-        In flight are at most as many as at saturation, times the share of its rate, since latencies are no longer.
+        In flight are at most the number at saturation, times the share of its rate, since latencies are no longer.
         """
         in_flight = self.running * min(1.0, self.rate(place) / self.saturated)
         return _longer(least, per_request * in_flight / least)
 
 
 class _Seed:
-    """The runs of one seed, of so many requests each."""
+    """The runs of one seed, all with the same number of requests."""
 
     def __init__(self, grid: _Grid, seed: int, num_requests: int) -> None:
         self._grid, self._seed, self._number = grid, seed, num_requests
         self._margins: dict[int, Floats] = {}
 
     def excess(self, place: int) -> float:
-        """The largest log margin of the run at a place; infinite beyond the saturated rate."""
+        """The largest log margin of the run at an index; infinite beyond the saturated rate."""
         rate = self._grid.rate(place)
         if rate > self._grid.saturated:
             return math.inf
@@ -208,13 +208,13 @@ class _Seed:
         return float(self._margins[place].max())
 
     def binding(self, place: int) -> int | None:
-        """The limit that the run at a place exceeds most; None where it is overloaded."""
+        """The limit that the run at an index exceeds most; None where it is overloaded."""
         margins = self._margins.get(place)
         return None if margins is None or np.isinf(margins).all() else int(margins.argmax())
 
 
 def _rough(grid: _Grid, plan: Plan) -> int | None:
-    """A place about right, by factors of two from a low rate on; None where no rate will do."""
+    """An approximate index, by factors of two up from a low rate; None where every rate fails."""
 
     def holds(place: int) -> bool:
         return _Seed(grid, 0, grid.num_requests(place, plan.min_requests, ROUGH)).excess(place) <= 0
@@ -235,5 +235,5 @@ def _rough(grid: _Grid, plan: Plan) -> int | None:
 
 
 def _longer(number: int, factor: float) -> int:
-    """At least so many times as many, by doubling."""
+    """``number`` doubled until it has grown by at least ``factor``."""
     return number << max(0, math.ceil(math.log2(factor)))

@@ -1,4 +1,4 @@
-"""How a run stands against limits of latency percentiles."""
+"""Margins of a run against limits of latency percentiles."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from specsim.arrays import Floats
 from specsim.inputs.models.plan import Limit
 from specsim.records import RunRecords
 
-FEWEST = 50  # requests within the steady window; of fewer, a percentile says nothing
+FEWEST = 50  # requests in the steady window; with fewer, a percentile says nothing
 
 
 def percentiles_of(run: RunRecords, limits: Sequence[Limit], window: Window | None) -> Floats:
-    """The percentile that each limit is about, of requests sent within a window, all by default [limits] [s].
+    """The percentile of each limit, over requests sent within a window, all by default, float64 [limits] [s].
 
-    NaN where no request has such a latency. Percentiles of ITL are of the chunks of these requests; where rounds are
-    only counted, as in long runs, of all chunks.
+    NaN where no request has such a latency. Percentiles of ITL are of the chunks of these requests, or of all chunks
+    where rounds are only counted, as in long runs.
+
+    Raises:
+        ValueError: the run has neither rounds nor a tally of them.
     """
     chosen = np.ones(len(run.requests.finish), np.bool_) if window is None else sent_within(run.requests, window)
     values: dict[str, Floats] = {}
@@ -39,7 +42,7 @@ def percentiles_of(run: RunRecords, limits: Sequence[Limit], window: Window | No
 
 
 def steady_percentiles(run: RunRecords, limits: Sequence[Limit]) -> Floats | None:
-    """The same of the steady window; None where that has hardly any request, as in an overloaded run."""
+    """Percentiles of the steady window [limits] [s]; None if it has fewer than FEWEST requests, as in overload."""
     window = steady_window(run.requests)
     if window is None or sent_within(run.requests, window).sum() < FEWEST:
         return None
@@ -47,7 +50,7 @@ def steady_percentiles(run: RunRecords, limits: Sequence[Limit]) -> Floats | Non
 
 
 def log_margins(percentiles: Floats, limits: Sequence[Limit]) -> Floats:
-    """Logarithm of each percentile over its limit [limits]: 0 at the limit; -inf for a latency that no request has."""
+    """Logarithm of each percentile [limits] [s] over its limit [limits]; −∞ for a latency that no request has."""
     ratios = np.log(percentiles / np.array([limit.seconds for limit in limits]))
     return np.where(np.isnan(ratios), -np.inf, ratios)
 

@@ -1,4 +1,4 @@
-"""The lowest number and the sum of rows of a table in one compiled pass: the same bits as `rows.extremes` in NumPy."""
+"""Minimum and sum of rows of a table in one compiled pass: the same bits as `rows.extremes` in NumPy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _lower(number: float, other: float) -> float:
 
 
 def _extremes(table: Floats, rows: Int64s, lowest: Float64s, total: Float64s) -> None:
-    """The lowest number, or 0, and the sum of some rows of a table; see `rows.extremes`."""
+    """The minimum, or 0, and the sum of some rows of a table; see `rows.extremes`."""
     V = table.shape[1]
     least, w = np.empty(LANES, table.dtype), np.empty(LANES, table.dtype)
     for n in range(len(rows)):
@@ -68,7 +68,7 @@ def _extremes_for(table: np.dtype[Any]) -> Callable[..., None]:
 
 
 def extremes(table: Floats, rows: Int64s) -> tuple[Float64s, Float64s]:
-    """The lowest number, or 0, and the sum of some rows [N] of a table [R, V]; shapes [N]."""
+    """(minimum or 0, sum) of some rows [N] of a table [R, V], in the table's unit; both float64 [N]."""
     lowest, total = np.empty((2, len(rows)))
     _extremes_for(table.dtype)(table, rows, lowest, total)
     return lowest, total

@@ -1,4 +1,4 @@
-"""How functions are compiled: for stated types, and kept on disk. Knows no function."""
+"""How functions are compiled: for given types, and cached on disk. Knows no function."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": True}
 
 
 def read_only(dtype: types.Type, ndim: int) -> types.Array:
-    """The type of an array that is only read: one compiled form serves arrays that may be written to and others."""
+    """The numba type of a read-only array of any shape: one compiled form also serves writable arrays."""
     return types.Array(dtype, ndim, "C", readonly=True)
 
 
 def kept(function: Function, signature: object = None) -> Function:
-    """The function, compiled and kept on disk; by each process anew where no folder for that can be written to.
+    """The function, compiled and cached on disk; or compiled anew by each process where no cache folder is writable.
 
     Args:
         function: what to compile.
-        signature: the types that it is compiled for; None for those that it is called with.
+        signature: the types to compile for; None for those that it is called with.
     """
     form = () if signature is None else (signature,)
     compile_: Any = njit

@@ -1,4 +1,4 @@
-"""What the processors demand of their parameters and rows, and the words in which they say so.
+"""What the processors require of their parameters and rows, and the messages that say so.
 
 Knows nothing of what is done with them.
 """
@@ -24,10 +24,16 @@ _RANGES = {
 
 
 def check_parameters(table: Floats, kind: str, given: Mapping[str, Any], rows: Ints | None) -> dict[str, Any]:
-    """Each parameter as one number per row that is asked for, or None.
+    """Each parameter as one number per requested row [n], or None.
+
+    Args:
+        table: logits or probabilities [R, V].
+        kind: which of the two.
+        given: parameters: one number, or one per row [R].
+        rows: the requested rows [n]; None for all.
 
     Raises:
-        InputError: listing all that is wrong with the parameters and with the form of the table.
+        InputError: lists all problems of the parameters and of the table's form.
     """
     if kind not in ("logits", "probabilities"):
         raise invalid("kind", "", kind, "must be logits or probabilities")
@@ -58,7 +64,11 @@ def check_parameters(table: Floats, kind: str, given: Mapping[str, Any], rows: I
 
 
 def check_rows(table: Floats, kind: str, rows: Ints | None) -> None:
-    """Raise InputError if a row cannot become a distribution."""
+    """Refuse requested rows [n] of a table [R, V] that cannot become distributions.
+
+    Raises:
+        InputError: lists them.
+    """
     names = np.arange(len(table)) if rows is None else np.asarray(rows)
     highest, lowest = table.max(axis=1), table.min(axis=1)  # both are NaN where a row holds one
     problems: list[Problem] = []

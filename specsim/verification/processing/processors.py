@@ -66,10 +66,7 @@ def process(
     Args:
         table: logits, of which -inf masks a token, or probabilities; float32 or float64, shape [R, V].
         kind: which of the two it is. Probabilities need not sum to 1.
-        temperature: see `Processors`, here and below.
-        top_k: likewise.
-        top_p: likewise.
-        min_p: likewise.
+        temperature, top_k, top_p, min_p: see `Processors`; one number, or one per row [R].
         rows: the rows to process, in any order, shape [n]; None for all.
 
     Returns:

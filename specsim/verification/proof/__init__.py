@@ -1,4 +1,4 @@
-"""The proof that the verifiers are lossless, and tests that anybody's verifier can be put to; it needs scipy."""
+"""The proof that the verifiers are lossless, and tests for any verifier; needs scipy."""
 
 from specsim.verification.proof.chain_checks import prove
 from specsim.verification.proof.checks import Check

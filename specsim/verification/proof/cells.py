@@ -1,7 +1,7 @@
 """What a rule must do with a draft, as exact fractions: when each part passes, and what the last token is drawn from.
 
-A verifier treats all uniforms between two thresholds alike, so these fractions say all about it that can be observed.
-Written from the papers and not from the code of the verifiers, which it knows nothing of.
+A verifier treats all uniforms between two thresholds alike, so these fractions determine everything observable about
+it. Written from the papers and not from the code of the verifiers, which it knows nothing of.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Cells(NamedTuple):
     Attributes:
         passes: uniform i passes below this, for i from 0 to n - 1.
         weights: unnormalised weights of the token that follows when 0, 1, .. n drafts are kept.
-        kept: how many drafts are kept, given which uniforms pass.
+        kept: number of drafts kept, given which uniforms pass.
     """
 
     passes: list[Fraction]
@@ -39,7 +39,7 @@ def token_cells(draft: Sequence[int], q: Sequence[Row], p: Sequence[Row]) -> Cel
 
 
 def block_cells(draft: Sequence[int], q: Sequence[Row], p: Sequence[Row]) -> Cells:
-    """The block rule, likewise; Sun et al. 2024 (arXiv:2403.10444)."""
+    """The block rule for a draft judged by rows q (n) and p (n + 1); Sun et al. 2024 (arXiv:2403.10444)."""
     n, w = len(draft), [Fraction(1)]
     for x, q_i, p_i in zip(draft, q, p, strict=False):
         w.append(min(Fraction(1), w[-1] * p_i[x] / q_i[x]))
@@ -53,7 +53,7 @@ def block_cells(draft: Sequence[int], q: Sequence[Row], p: Sequence[Row]) -> Cel
 
 
 def steps(weights: Row) -> list[Fraction]:
-    """Where the normalised cumulative sum of the weights stands after each token."""
+    """The normalised cumulative sum of the weights after each token."""
     total = sum(weights)
     return [cumulative / total for cumulative in accumulate(weights)]
 

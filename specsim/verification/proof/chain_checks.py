@@ -44,11 +44,11 @@ from specsim.verification.proof.trials import (
 
 
 class Models(NamedTuple):
-    """What the checks that sample go by.
+    """What the checks that sample share.
 
     Attributes:
         pairs: random targets and drafters, the last one with a drafter that reverses its target.
-        num_sequences: how many to decode for a verifier that is right; mutants get NUM_SEQUENCES_QUICK.
+        num_sequences: number to decode for a right verifier; mutants get NUM_SEQUENCES_QUICK.
         rng: draws everything.
     """
 
@@ -68,13 +68,13 @@ Progress = Callable[[Check, int, int], None]
 def prove(seed: int, quick: bool = False, progress: Progress | None = None) -> tuple[Check, ...]:
     """Put the verifiers and their mutants to every test.
 
-    By chance about one seed in 50 fails: each of 18 laws that are right exceeds its limit once in 1,000 runs, and
-    each of 14 token counts and of 4 acceptances by context once in 16,000. The other tests leave nothing to chance.
+    By chance about one seed in 50 fails: each of 18 right distributions exceeds its limit once in 1,000 runs, and each
+    of 14 token counts and of 4 acceptances by context once in 16,000. The other tests are deterministic.
 
     Args:
         seed: decides the random models, the drafts and the uniforms.
         quick: decode 60,000 sequences per verifier and not 300,000.
-        progress: called after each check with it, the number done and the number there will be.
+        progress: called after each check with it, the number done and the total.
 
     Returns:
         NUM_CHECKS checks. The verifiers are lossless as far as these tests see if each one has passed.
@@ -122,9 +122,9 @@ def trial_job(
 
     Args:
         name, verify, rule: the verifier.
-        test: which of TRIALS.
+        test: one of TRIALS.
         expected: what it should find.
-        pair: which pair of models it is to sample from.
+        pair: index of the pair of models to sample from.
         which: what that pair is called.
         most_sequences: decode no more than these.
     """

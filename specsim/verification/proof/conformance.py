@@ -1,4 +1,4 @@
-"""A test of anybody's chain verifier: is it lossless, as far as a sample of a stated size can tell?
+"""A test of any chain verifier: is it lossless, as far as a sample of a given size can tell?
 
 What it can tell. Pearson's chi-square over the 64 sequences of three tokens is, for a verifier whose joint law differs
 by δ from the target's law p, noncentral with λ = n·Σ δ²/p. By Cauchy and Schwarz (Σ|δ|)² ≤ Σ δ²/p · Σ p, and the total
@@ -48,7 +48,7 @@ def assert_lossless(
 
     Args:
         verify: the verifier.
-        seed: decides the models, the drafts and, through rng, the verifier's own luck.
+        seed: decides the models, the drafts and, through rng, the verifier's own uniforms.
         num_sequences: how many sequences to decode; `detectable_total_variation` says what that can tell. At least
             20,000, or the rarest sequence is expected less than 2.5 times and chi-square no longer holds.
         count_tokens: also hold the mean tokens per verify against that of the token-by-token rule, within 4 standard
@@ -57,8 +57,8 @@ def assert_lossless(
     Raises:
         AssertionError: it emits what no verifier can, its joint law is off, or its token count. The message says by
             what statistic, beyond what limit, and what the test can tell.
-        InputError: naming every argument that is not what it has to be: a verifier that cannot be called so, fewer than
-            20,000 sequences, a seed that is none.
+        InputError: names every bad argument: a verifier that cannot be called so, fewer than 20,000 sequences, or a
+            bad seed.
 
     Example:
         >>> from specsim.verification import verify_chain
@@ -85,14 +85,14 @@ def assert_lossless(
 
 
 def detectable_total_variation(num_sequences: int, power: float = POWER) -> float:
-    """The total variation between joint laws that `assert_lossless` finds with this probability, or more often.
+    """The total variation of joint distributions that `assert_lossless` finds with this probability or more.
 
     Args:
-        num_sequences: that it decodes, 1 or more.
+        num_sequences: to decode, 1 or more.
         power: the probability, between 0 and 1.
 
     Raises:
-        InputError: naming what is out of range.
+        InputError: names what is out of range.
     """
     from scipy.special import chndtrinc  # here, as a caller who only verifies should not wait for scipy
 
@@ -140,7 +140,7 @@ def _takes_the_call(verify: Callable[..., object]) -> bool:
 
 
 def _structure_checked(verify: ChainVerifier) -> ChainVerifier:
-    """The verifier, with what it returns held against what any verifier must return."""
+    """The verifier, with its results checked against what any verifier must return."""
 
     def checked(
         draft: Ints,

@@ -21,14 +21,14 @@ from specsim.verification.proof.losslessness import (
 def context_acceptance_error(
     verify: ChainVerifier, pair: MarkovPair, num_rounds: int, rng: np.random.Generator
 ) -> float:
-    """How many standard errors the acceptance of drafts lies from the overlap of its context, where it is farthest off.
+    """Largest deviation of the acceptance of drafts from the overlap of their context, in standard errors.
 
     A draft is tested if all before it were accepted, and its context is the token before it. Given that it is tested
     it passes with Σ min(p, q) of its context, whatever came before: for drafts that were not sampled, with p(x).
 
     Args:
         verify: the verifier.
-        pair: the models; of one-hot drafts with a one-hot drafter.
+        pair: the models; for one-hot drafts with a one-hot drafter.
         num_rounds: rounds to verify, in contexts drawn evenly, with 0 to MAX_DRAFT drafts each.
         rng: draws the contexts, the drafts, and what the verifier draws.
     """

@@ -1,6 +1,6 @@
-"""Inputs at the ends of what is allowed, each with the one result that is right: where public verifiers have failed.
+"""Inputs at the ends of what is allowed, each with its one right result: where public verifiers have failed.
 
-Knows nothing of how a verifier works inside. What is said here of one row holds for the token and the block rule.
+Knows nothing of how a verifier works inside. What it says of one row holds for the token and the block rule.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Edge(NamedTuple):
         name: what is special about it.
         draft, q, p: the row; q is None if the draft was not sampled.
         accept, final: its uniforms.
-        emitted: the tokens due.
+        emitted: the right tokens.
     """
 
     name: str
@@ -61,12 +61,12 @@ def edges() -> Iterator[Edge]:
 
 
 def edge_errors(verify: ChainVerifier) -> int:
-    """On how many edges something else is emitted than is due, tokens of a large vocabulary included."""
+    """Number of edges with wrong tokens, including tokens of a large vocabulary that are never drawn."""
     return sum(broken(verify, edge) for edge in edges()) + unreachable_tokens(verify)
 
 
 def broken(verify: ChainVerifier, edge: Edge) -> bool:
-    """Whether something else is emitted than is due; -1 stands for any token."""
+    """Whether the emitted tokens are wrong; -1 stands for any token."""
     p = np.array([edge.p])
     q = None if edge.q is None else np.array([edge.q]).reshape(1, len(edge.draft), p.shape[2])
     with np.errstate(all="ignore"):  # a wrong verifier may do anything
@@ -86,7 +86,7 @@ def broken(verify: ChainVerifier, edge: Edge) -> bool:
 
 
 def unreachable_tokens(verify: ChainVerifier, V: int = 100_000, every: int = 997) -> int:
-    """Of a uniform row of V single-precision entries, how many tokens are not drawn by the middle of their interval."""
+    """Tokens of a uniform row of V single-precision entries that the middle of their interval does not draw."""
     tokens = np.arange(0, V, every)
     row: Floats = np.full(V, 1 / V, dtype=np.float32)
     out, _ = verify(

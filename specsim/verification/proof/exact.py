@@ -45,9 +45,9 @@ class Cases(NamedTuple):
     """Every draft of every length with every cell of its uniforms, as one ragged batch.
 
     Attributes:
-        draft, num_draft: the drafts, shapes [N, MAX_DRAFT] and [N].
-        q, p: the distributions that belong to them, shapes [N, MAX_DRAFT, V] and [N, MAX_DRAFT + 1, V].
-        first, last: uniforms in each cell, the last column for the final draw, shape [N, MAX_DRAFT + 1].
+        draft, num_draft: the drafts [N, MAX_DRAFT] and their numbers [N].
+        q, p: their distributions [N, MAX_DRAFT, V] and [N, MAX_DRAFT + 1, V].
+        first, last: uniforms in each cell, the last column for the final draw [N, MAX_DRAFT + 1].
         weight: probability of each draft times the size of its cell.
     """
 
@@ -61,10 +61,10 @@ class Cases(NamedTuple):
 
 
 def exact_law_errors(verify: ChainVerifier, cells_of: CellRule = token_cells, *, stale: bool = False) -> int:
-    """How many probabilities of the output law are wrong, with drafts sampled from DRAFTER or mixed with one-hot ones.
+    """Wrong probabilities of the output distribution, with drafts sampled from DRAFTER or mixed with one-hot ones.
 
     For 0 to 4 drafts in one ragged batch, what a verifier emits is continued with the target to one token more than was
-    drafted, and the joint law of these tokens must be the target's.
+    drafted, and the joint distribution of these tokens must be the target's.
 
     Args:
         verify: the verifier.
@@ -75,7 +75,7 @@ def exact_law_errors(verify: ChainVerifier, cells_of: CellRule = token_cells, *,
 
 
 def exact_one_hot_errors(verify: ChainVerifier, cells_of: CellRule = token_cells) -> int:
-    """How many probabilities of the output law are wrong where no draft was sampled and q is not given."""
+    """Number of wrong probabilities of the output distribution where no draft was sampled and q is None."""
     return sum(_errors(verify, cells_of, f"one-hot {shift}", stale=False, given=False) for shift in range(_V))
 
 
@@ -104,7 +104,10 @@ def _errors(verify: ChainVerifier, cells_of: CellRule, drafter: str, stale: bool
 def emitted_law(
     out: Int64s, num_out: Int64s, num_draft: Int64s, weight: Sequence[Fraction]
 ) -> list[dict[tuple[int, ...], Fraction]]:
-    """By number of drafts n: the law of the n + 1 tokens that what was emitted begins and the target continues."""
+    """By number of drafts n: the distribution of n + 1 tokens, those emitted and then those of the target.
+
+    Of out [N, K+1] and num_out [N] for num_draft [N] drafts, each row with its probability ``weight`` [N].
+    """
     laws: list[dict[tuple[int, ...], Fraction]] = [defaultdict(Fraction) for _ in range(MAX_DRAFT + 1)]
     for tokens, length, n, share in zip(out.tolist(), num_out.tolist(), num_draft.tolist(), weight, strict=True):
         laws[n][tuple(tokens[:length])] += share
@@ -119,7 +122,7 @@ def emitted_law(
 
 @cache
 def target_law(length: int) -> dict[tuple[int, ...], Fraction]:
-    """The target's own law of sequences of this length."""
+    """The target's own distribution of sequences of this length."""
     law: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
     for _ in range(length):
         law = {

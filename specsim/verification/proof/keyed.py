@@ -1,10 +1,11 @@
-"""Which uniform decides what, when a sequence is decoded round by round from a table of its own: right and wrong keys.
+"""Which uniform decides what, when a sequence is decoded round by round from its own table: right and wrong keys.
 
-A verifier is lossless only if its caller never hands it a number that has already had a say. The token rule consults
-what belongs to an output position once, so position and lane are key enough. The block rule looks beyond its stopping
-point, at drafts and at uniforms, and there a key has to say in which round.
+A verifier is lossless only if its caller never passes it a uniform that has already influenced the output. The token
+rule uses the uniforms of an output position once, so position and lane are key enough. The block rule looks beyond its
+stopping point, at drafts and at uniforms, and there a key must include the round.
 
-Knows nothing of how a verifier works inside.
+Arguments of each key: the uniforms, rows of them and the position at which each round starts, int64 [B]. Returns draft
+and accept uniforms [B, K] and final uniforms [B]. Knows nothing of how a verifier works inside.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ _NUM_POSITIONS = SEQUENCE_LENGTH + MAX_DRAFT
 
 
 class Luck(NamedTuple):
-    """The numbers that belong to N sequences.
+    """The uniforms of N sequences, in [0, 1).
 
     Attributes:
-        by_position: by output position and lane (draft, accept, final), shape [N, positions, 3].
-        by_round: by where the round starts, position in the draft and lane (draft, accept), shape [N, starts, K, 2].
+        by_position: by output position and lane (draft, accept, final) [N, positions, 3].
+        by_round: by the round's start, position in the draft and lane (draft, accept) [N, starts, K, 2].
     """
 
     by_position: Float64s
@@ -49,43 +50,43 @@ Keys: TypeAlias = Callable[[Luck, Int64s, Int64s], Uniforms]
 
 
 def by_position(luck: Luck, rows: Int64s, start: Int64s) -> Uniforms:
-    """Draft and accept uniforms [B, K] by output position, final uniforms [B] by where the round starts."""
+    """Draft and accept uniforms by output position, final uniforms by the round's start."""
     window = luck.by_position[rows[:, None], start[:, None] + np.arange(MAX_DRAFT)]
     return window[:, :, _DRAFT], window[:, :, _ACCEPT], window[:, 0, _FINAL]
 
 
 def by_round(luck: Luck, rows: Int64s, start: Int64s) -> Uniforms:
-    """Draft and accept uniforms by where the round starts and the position in the draft."""
+    """Draft and accept uniforms by the round's start and the position in the draft."""
     window = luck.by_round[rows, start]
     return window[:, :, _DRAFT], window[:, :, _ACCEPT], luck.by_position[rows, start, _FINAL]
 
 
 def draft_uniforms_judge(luck: Luck, rows: Int64s, start: Int64s) -> Uniforms:
-    """Wrong: lanes merged, the number that decided which token is drafted also decides whether it survives."""
+    """Wrong: lanes merged, the uniform that decided which token is drafted also decides whether it survives."""
     draft, _, final = by_position(luck, rows, start)
     return draft, draft, final
 
 
 def accept_uniforms_draw(luck: Luck, rows: Int64s, start: Int64s) -> Uniforms:
-    """Wrong: lanes merged, the number that judged the first draft also draws the last token."""
+    """Wrong: lanes merged, the uniform that judged the first draft also draws the last token."""
     draft, accept, _ = by_position(luck, rows, start)
     return draft, accept, accept[:, 0]
 
 
 def reseeded_each_step(luck: Luck, rows: Int64s, start: Int64s) -> Uniforms:
-    """Wrong: every round begins the sequence's numbers anew."""
+    """Wrong: every round restarts the sequence's uniforms."""
     return by_position(luck, rows, np.zeros_like(start))
 
 
 def shared_by_neighbours(luck: Luck, rows: Int64s, start: Int64s) -> Uniforms:
-    """Wrong: two neighbouring sequences have the numbers of one. Each law is right; together they are not."""
+    """Wrong: two neighbouring sequences share uniforms. Each distribution is right; their joint one is not."""
     return by_position(luck, rows // 2 * 2, start)
 
 
 def decode_keyed(
     verify: ChainVerifier, keys: Keys, pair: MarkovPair, num_sequences: int, rng: np.random.Generator
 ) -> Int64s:
-    """Sequences decoded from tables of uniforms, addressed by keys; shape [num_sequences, SEQUENCE_LENGTH]."""
+    """Sequences decoded from tables of uniforms, addressed by keys, int64 [num_sequences, SEQUENCE_LENGTH]."""
     luck = Luck(
         rng.random((num_sequences, _NUM_POSITIONS, 3)), rng.random((num_sequences, SEQUENCE_LENGTH, MAX_DRAFT, 2))
     )
@@ -103,7 +104,7 @@ def decode_keyed(
 
 
 def neighbour_chi_square(tokens: Int64s, target: Float64s) -> float:
-    """Chi-square of the first tokens of neighbouring sequences against independence: 15 degrees of freedom."""
+    """Chi-square of first tokens of neighbours in [N, SEQUENCE_LENGTH] against independence: 15 degrees of freedom."""
     first, second = tokens[0::2, 0], tokens[1::2, 0]
     n = min(len(first), len(second))
     V = target.shape[1]

@@ -1,8 +1,8 @@
-"""Two statistical tests that a chain verifier is lossless: the joint law of what it emits, and how much it emits.
+"""Two statistical tests that a chain verifier is lossless: the joint distribution of its output, and its length.
 
-Sequences are decoded from a Markov target by repeated draft-verify rounds, as an engine would, and compared with what
-the target gives by itself. The distributions differ from context to context, so that a row taken from the wrong
-position shows. Knows nothing of how a verifier works inside.
+Sequences are decoded from a Markov target by repeated draft-verify rounds, as an engine would, and compared with the
+target's own. The distributions differ from context to context, so that a row taken from the wrong position shows. Knows
+nothing of how a verifier works inside.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class MarkovPair:
     """A target and a drafter that see one token back.
 
     Attributes:
-        target: next-token distributions by context, the last row being START; shape [NUM_TOKENS + 1, NUM_TOKENS].
-        drafter: likewise for the drafter.
+        target: next-token distributions by context, the last row being START [NUM_TOKENS + 1, NUM_TOKENS].
+        drafter: the drafter's, in the same shape.
     """
 
     target: Float64s
@@ -36,12 +36,12 @@ class MarkovPair:
 
 @dataclass(frozen=True)
 class Decoded:
-    """What a verifier made of many sequences.
+    """The sequences that a verifier gave.
 
     Attributes:
-        tokens: the sequences, cut at their length; shape [N, SEQUENCE_LENGTH].
-        surplus: of each verified round, tokens emitted minus tokens expected from its context and its number of
-            drafts; one flat array over all rounds of all sequences.
+        tokens: the sequences, cut at their length [N, SEQUENCE_LENGTH].
+        surplus: tokens emitted minus tokens expected from context and number of drafts, of all rounds of all sequences
+            [rounds].
     """
 
     tokens: Int64s
@@ -65,7 +65,7 @@ def reversed_drafter(pair: MarkovPair) -> MarkovPair:
 
 
 def one_hot_drafter(pair: MarkovPair) -> MarkovPair:
-    """The target with a drafter that always says what is most likely to it: nothing is sampled."""
+    """The target with a drafter that always drafts its most likely token: nothing is sampled."""
     return MarkovPair(pair.target, np.eye(NUM_TOKENS)[pair.drafter.argmax(axis=1)])
 
 
@@ -78,12 +78,12 @@ def decode(
 ) -> Decoded:
     """Decode many sequences side by side, each round being one call with 0 to MAX_DRAFT drafts per row.
 
-    Padding is poisoned (NaN rows, draft -1), so that a verifier that reads it is found out.
+    Padding is poisoned (NaN rows, draft -1), so that a verifier that reads it is exposed.
 
     Args:
         verify: the verifier.
         pair: the models.
-        num_sequences: how many.
+        num_sequences: number to decode.
         rng: draws the drafts, and what the verifier draws.
         rule: by which the surplus is counted.
     """
@@ -127,7 +127,7 @@ def propose(pair: MarkovPair, context: Int64s, num_draft: Ints, uniforms: Float6
 
 
 def append(tokens: Int64s, length: Int64s, rows: Int64s, out: Int64s, num_out: Int64s) -> None:
-    """Write what each row emitted behind what it has, cut at SEQUENCE_LENGTH."""
+    """Append what rows [B] emitted, out [B, K+1] and num_out [B], to tokens [N, SEQUENCE_LENGTH] of length [N]."""
     for j in range(out.shape[1]):
         fits = (j < num_out) & (length[rows] + j < SEQUENCE_LENGTH)
         tokens[rows[fits], length[rows[fits]] + j] = out[fits, j]
@@ -135,7 +135,7 @@ def append(tokens: Int64s, length: Int64s, rows: Int64s, out: Int64s, num_out: I
 
 
 def expected_tokens(pair: MarkovPair, rule: RuleName = "token") -> Float64s:
-    """Mean tokens per verify by context and number of drafts, shape [NUM_TOKENS + 1, MAX_DRAFT + 1].
+    """Mean tokens per verify by context and number of drafts [NUM_TOKENS + 1, MAX_DRAFT + 1].
 
     One plus the sum over i of P(i drafts or more survive) = E[w_i], the mean being over drafts, and w_i being the
     product of min(1, p/q) under the token rule and min(1, w_{i-1}·p/q) under the block rule (see `block_rule`).
@@ -156,7 +156,10 @@ def expected_tokens(pair: MarkovPair, rule: RuleName = "token") -> Float64s:
 
 
 def joint_chi_square(tokens: Int64s, target: Float64s) -> float:
-    """Pearson's chi-square of the sequences against the target's joint law: 64 cells, 63 degrees of freedom."""
+    """Pearson's chi-square against the target's joint distribution: 64 cells, 63 degrees of freedom.
+
+    Of sequences [N, SEQUENCE_LENGTH]; the target's distributions are by context [NUM_TOKENS + 1, NUM_TOKENS].
+    """
     first, second, third = tokens.T
     observed = np.bincount((first * NUM_TOKENS + second) * NUM_TOKENS + third, minlength=NUM_TOKENS**SEQUENCE_LENGTH)
     step = target[:NUM_TOKENS]
@@ -173,9 +176,9 @@ def joint_chi_square_limit() -> float:
 
 
 def token_count_error(surplus: Float64s) -> float:
-    """How many standard errors the mean tokens per round lies from its expectation, without the sign.
+    """Absolute deviation of mean tokens per round from their expectation, in standard errors, by the surplus [rounds].
 
-    Each round's surplus has mean zero given all that went before, so the sum over its root sum of squares is standard
+    Each round's surplus has mean zero given everything before, so the sum over its root sum of squares is standard
     normal for many rounds, also across rounds of one sequence.
     """
     return float(abs(surplus.sum()) / np.sqrt((surplus**2).sum()))

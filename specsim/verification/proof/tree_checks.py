@@ -38,8 +38,8 @@ NUM_TREE_CHECKS = 3 * (3 + 2 * NUM_PAIRS) + 2 + 2 * len(TREE_LAW_BREAKERS) + len
 def tree_checks(seed: int, quick: bool = False) -> Iterator[Check]:
     """Put `verify_tree` and its mutants to every test, one check after the other; NUM_TREE_CHECKS of them.
 
-    By chance one seed in 125 fails: six joint laws are right for `verify_tree` and two for the mutants that are merely
-    slow, and each exceeds its limit once in 1,000.
+    By chance one seed in 125 fails: six joint distributions are right for `verify_tree` and two for the mutants that
+    are merely slow, and each exceeds its limit once in 1,000.
 
     Args:
         seed: decides the random models, the trees and the uniforms.

@@ -28,7 +28,7 @@ def tree_by_loops(
     accept_uniforms: Float64s,
     final_uniforms: Float64s,
 ) -> tuple[Int64s, Int64s, Int64s]:
-    """What `verify_tree` must return; arguments as there."""
+    """What `verify_tree` must return; arguments as there (SpecInfer, arXiv:2305.09781; Sequoia, arXiv:2402.12374)."""
     paths, emitted, depth = [], [], 0
     for b in range(len(token)):
         n = int(num_nodes[b])

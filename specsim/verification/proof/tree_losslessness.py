@@ -58,8 +58,8 @@ def propose_trees(
 
     Args:
         pair: the models.
-        context: the last token of each row, shape [B].
-        shape: which of SHAPES each row has, shape [B].
+        context: the last token of each row [B].
+        shape: index of each row's shape in SHAPES [B].
         siblings: how siblings are drawn.
         rng: draws the tokens.
     """
@@ -94,7 +94,7 @@ def _drawn(weights: Float64s, rng: np.random.Generator) -> Int64s:
 
 
 def expected_tree_tokens(pair: MarkovPair, shape: Sequence[int], siblings: Siblings) -> Float64s:
-    """Mean tokens per verify of trees of this shape, by context; shape [NUM_TOKENS + 1]."""
+    """Mean tokens per verify of trees of this shape, by context [NUM_TOKENS + 1]."""
     return np.array([1 + _expected_below(-1, context, pair, shape, siblings) for context in range(START + 1)])
 
 
@@ -130,7 +130,7 @@ def _chance_of_rest(q: Float64s, tokens: Sequence[int], k: int, siblings: Siblin
 
 
 def _law_of_sibling(q: Float64s, earlier: Sequence[int], siblings: Siblings) -> Float64s:
-    """What the sibling after these is drawn from; all on the most likely token left, for one-hot."""
+    """The distribution of the sibling after these; for one-hot, all on the most likely token left."""
     if siblings == "with_replacement":
         return q
     left = q.copy()

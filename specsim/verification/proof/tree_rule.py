@@ -42,7 +42,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Models:
-    """A target and a drafter that see one token back: a law for each last token, and one for the start behind them."""
+    """A target and a drafter that see one token back: a distribution per last token, and one for the start."""
 
     target: tuple[Law, ...]
     drafter: tuple[Law, ...]
@@ -64,14 +64,14 @@ def models_in(denominator: int, target: Sequence[Sequence[int]], drafter: Sequen
 
 
 def proposal_law(law: Law, earlier: Sequence[int], siblings: Siblings) -> Law:
-    """What the next sibling is drawn from; one-hot siblings, which may be any, count as drawn from nothing."""
+    """The distribution of the next sibling; one-hot siblings, which may be any, count as drawn from nothing."""
     if siblings == "with_replacement":
         return law
     return _normalised([Fraction(0) if x in earlier else q for x, q in enumerate(law)])
 
 
 def draws(models: Models, parents: Sequence[int], siblings: Siblings) -> Iterator[tuple[tuple[int, ...], Fraction]]:
-    """All tokens that a tree of this shape can be given, with their probability; for one-hot trees that is 1."""
+    """All tokens that a tree of this shape can have, with their probability; for one-hot trees that is 1."""
     partial: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
     for i, parent in enumerate(parents):
         partial = [

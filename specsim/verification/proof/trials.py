@@ -1,4 +1,4 @@
-"""What a verifier is put to: one number for each trial, which a right one keeps at or below a limit.
+"""The trials of a verifier: one number each, which a right verifier keeps at or below a limit.
 
 Knows nothing of which verifiers are right.
 """
@@ -46,11 +46,11 @@ _LOOPS: dict[RuleName, Any] = {"token": chain_by_loops, "block": block_by_loops}
 
 
 class Setting(NamedTuple):
-    """What trials that sample go by.
+    """What trials that sample share.
 
     Attributes:
         pair: a random target and drafter.
-        num_sequences: how many to decode.
+        num_sequences: number to decode.
         rng: draws everything.
     """
 
@@ -66,7 +66,7 @@ class Trial:
     Attributes:
         statistic: of a verifier that claims to follow a rule; larger is worse.
         limit: the largest number that passes.
-        rules: which rules it holds for.
+        rules: the rules that it holds for.
     """
 
     statistic: Callable[[ChainVerifier, RuleName, Setting], float]
@@ -75,7 +75,7 @@ class Trial:
 
 
 def unsampled(verify: ChainVerifier) -> ChainVerifier:
-    """The verifier with q withheld from it, for drafts that were not sampled."""
+    """The verifier without q, for drafts that were not sampled."""
 
     def verify_unsampled(draft: Ints, q: Floats | None, p: Floats, num_draft: Ints, **given: Any) -> Emitted:
         return verify(draft, None, p, num_draft, **given)
@@ -99,7 +99,7 @@ def dense_as_rows(rule: RuleName) -> ChainVerifier:
 
 
 def law_and_tokens(verify: ChainVerifier, rule: RuleName, setting: Setting) -> tuple[float, float]:
-    """Chi-square of the joint law, and standard errors of the tokens per round, of one sample of sequences."""
+    """Chi-square of the joint distribution, and standard errors of tokens per round, of one sample of sequences."""
     decoded = decode(verify, setting.pair, setting.num_sequences, setting.rng, rule)
     return joint_chi_square(decoded.tokens, setting.pair.target), token_count_error(decoded.surplus)
 

@@ -1,8 +1,8 @@
-"""How many tokens drafted trees yield on average: what is left to chance after the drafts is averaged away.
+"""Mean tokens that drafted trees yield, with the randomness that follows the drafts averaged out.
 
 Given a tree, a child is tested when its parent was accepted and its earlier siblings were not, and passes with
-probability min(1, r(x)/q'(x)), the rule of `siblings` for how it was drawn. Worked out with normalised distributions
-and sharing nothing with the walk of `verify_tree`, so that the one can be held against the other.
+probability min(1, r(x)/q'(x)), the rule of `siblings` for how it was drawn. Computed with normalised distributions and
+independently of the walk of `verify_tree`, so that each can be checked against the other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def node_acceptance(
     *,
     siblings: Siblings,
 ) -> Float64s:
-    """P(node i is accepted | the drafted tree), 0 in padding; shape [B, N].
+    """P(node i is accepted | the drafted tree), 0 in padding [B, N].
 
     Args:
         parents, token, num_nodes, q_row, p_row, q, p, siblings: as for `verify_tree`.
@@ -52,7 +52,7 @@ def mean_tree_tokens(
     *,
     siblings: Siblings,
 ) -> tuple[float, float]:
-    """Tokens per verify over these trees, which must have been drawn as stated, and its standard error.
+    """Mean and standard error of tokens per verify over these trees, which must have been drawn as ``siblings`` says.
 
     Args:
         parents, token, num_nodes, q_row, p_row, q, p, siblings: as for `verify_tree`, with two rows or more.
@@ -103,7 +103,7 @@ class _Walks:
         return accepted
 
     def _law(self, b: Int64s, at: Int64s, i: int) -> Float64s:
-        """What node i was drawn from, shape [len(b), V]."""
+        """The distribution that node i was drawn from [len(b), V]."""
         if self.siblings == "one_hot":
             certain: Float64s = np.eye(self.left.shape[2])[self.forest.token[b, i]]
             return certain

@@ -1,4 +1,4 @@
-"""A batch of drafted trees as rows of indices into tables of distributions: what a tree verifier is given.
+"""A batch of drafted trees as rows of indices into tables of distributions: the input of a tree verifier.
 
 And the signature that `verify_tree`, its scalar reference and its mutants share. Knows nothing of how trees are drawn
 or judged.
@@ -72,7 +72,11 @@ class Forest:
         )
 
     def drafter_rows(self, b: Int64s, i: Int64s) -> tuple[Floats, Ints]:
-        """The drafter's table, and which of its rows node i[j] of tree b[j] was sampled from."""
+        """The drafter's table [Rq, V], and the row of it that node i[j] of tree b[j] was sampled from [len(b)].
+
+        Raises:
+            TypeError: the trees were not sampled.
+        """
         if self.q is None or self.q_row is None:
             raise TypeError("these trees were not sampled: they have no q")
         return self.q, self.q_row[b, i]

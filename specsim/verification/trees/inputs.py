@@ -1,6 +1,6 @@
-"""What `verify_tree` demands of its inputs, and the words in which it says so.
+"""What `verify_tree` requires of its inputs, and the messages that say so.
 
-Every check looks at the values that may be read and at no others: padding, and table rows that nothing names, may hold
+Every check looks only at the values that may be read: padding, and table rows that nothing refers to, may hold
 anything. Knows nothing of how the values are used.
 """
 
@@ -19,7 +19,11 @@ from specsim.verification.trees.forest import Forest, Siblings, Table
 
 
 def check_siblings(siblings: str) -> None:
-    """Raise InputError unless this names a scheme."""
+    """Check the name of a scheme.
+
+    Raises:
+        InputError: it is not a scheme of siblings.
+    """
     if siblings not in get_args(Siblings):
         raise invalid("siblings", "", siblings, f"must be one of {', '.join(get_args(Siblings))}")
 
@@ -27,7 +31,11 @@ def check_siblings(siblings: str) -> None:
 def check_tree(
     forest: Forest, siblings: Siblings, accept_uniforms: Floats | None, final_uniforms: Floats | None
 ) -> None:
-    """Raise InputError listing all that is wrong with the inputs of `verify_tree`: forms first, then values."""
+    """Check the inputs of `verify_tree`: forms first, then values.
+
+    Raises:
+        InputError: lists all problems of the first kind found.
+    """
     _raise_if_any(_forms(forest, siblings, accept_uniforms, final_uniforms))
     N = forest.token.shape[1]
     bad = np.flatnonzero((forest.num_nodes < 0) | (forest.num_nodes > N))
@@ -107,13 +115,13 @@ def _indices(name: str, index: Ints, read: Bools, size: int) -> Iterator[Problem
 
 
 def _named(index: Ints, read: Bools, size: int) -> Int64s:
-    """The table rows that are named, each once, without those out of range."""
+    """The table rows that are referred to, each once, without those out of range."""
     rows = index[read]
     return np.unique(rows[(rows >= 0) & (rows < size)]).astype(np.int64)
 
 
 def _distributions(name: str, table: Table, rows: Int64s) -> Iterator[Problem]:
-    """What keeps these rows of a table from being distributions, one problem for each kind; lazy ones see to it."""
+    """Why rows of a table are not distributions, one problem of each kind; lazy tables check their own."""
     if isinstance(table, LazyTable):
         return
     lowest, total = extremes(table, (rows,))
@@ -135,7 +143,7 @@ def _in_table(name: str, rows: Int64s, values: Floats, remedy: str) -> Iterator[
 
 
 def _sampled(forest: Forest, live: Bools) -> Iterator[Problem]:
-    """Rows of q that are named must be distributions, and must give what was drawn from them a probability."""
+    """Rows of q that are referred to must be distributions, and give the tokens drawn from them a probability."""
     if forest.q is None or forest.q_row is None:
         return
     size, V = forest.q.shape

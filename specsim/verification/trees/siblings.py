@@ -35,14 +35,14 @@ _SMALLEST_EXPONENT = -1000
 
 @dataclass(frozen=True)
 class Trial:
-    """One child per row, put to the test.
+    """One child per row, to be tested.
 
     Attributes:
         forest: the trees.
         links: their links.
-        b: which tree, shape [n].
-        i: which node of it, shape [n].
-        token: its token, shape [n].
+        b: index of the tree [n].
+        i: index of the node in it [n].
+        token: its token [n].
     """
 
     forest: Forest
@@ -52,7 +52,7 @@ class Trial:
     token: Ints
 
     def of_rows(self, chosen: Int64s) -> Trial:
-        """Some of the tests."""
+        """The tests of these indices [m]."""
         return Trial(self.forest, self.links, self.b[chosen], self.i[chosen], self.token[chosen])
 
 
@@ -65,9 +65,9 @@ class Scheme:
     """The rule for one way of drawing siblings.
 
     Attributes:
-        proposal: q'(x) of the tested children and the mass of q', both unnormalised; shapes [n] and [n].
-        shrink: given residuals [n, V], which it may overwrite, and their masses [n]: those after a rejection.
-        measure: the mass of residuals that another sibling is to be tested against.
+        proposal: q'(x) of the tested children and the mass of q', both unnormalised [n].
+        shrink: residuals after a rejection [n, V], given those before, which it may overwrite, and their masses [n].
+        measure: the mass of residuals against which another sibling will be tested [n].
     """
 
     proposal: Proposal
@@ -76,13 +76,13 @@ class Scheme:
 
 
 def sampled_weight(trial: Trial) -> tuple[Float64s, Float64s]:
-    """q(x), and 1 for the mass of q."""
+    """q(x), and 1 for the mass of q; both [n]."""
     q, row = trial.forest.drafter_rows(trial.b, trial.i)
     return q[row, trial.token].astype(np.float64, copy=False), np.ones(len(row))
 
 
 def weight_among_remaining(trial: Trial) -> tuple[Float64s, Float64s]:
-    """q(x), and the mass of q without the tokens of earlier siblings: 1 where there are none."""
+    """q(x), and the mass of q without the tokens of earlier siblings, 1 where there are none; both [n]."""
     weight, total = sampled_weight(trial)
     later = np.flatnonzero(trial.links.previous_sibling[trial.b, trial.i] >= 0)
     if len(later):
@@ -91,19 +91,19 @@ def weight_among_remaining(trial: Trial) -> tuple[Float64s, Float64s]:
 
 
 def certain(trial: Trial) -> tuple[Float64s, Float64s]:
-    """1 and 1: the token was chosen, not drawn."""
+    """Probabilities 1 and 1, both [n]: the token was chosen, not drawn."""
     ones = np.ones(len(trial.b))
     return ones, ones
 
 
 def drafter_distribution(trial: Trial) -> Float64s:
-    """A copy of the row of q that each child was drawn from, shape [n, V]."""
+    """A copy of the row of q that each child was drawn from [n, V]."""
     q, row = trial.forest.drafter_rows(trial.b, trial.i)
     return q[row].astype(np.float64, copy=False)
 
 
 def remaining(trial: Trial) -> Float64s:
-    """The row of q that each child was drawn from, without the tokens of its earlier siblings; shape [n, V]."""
+    """The row of q that each child was drawn from, without the tokens of its earlier siblings [n, V]."""
     weights = drafter_distribution(trial)
     j, earlier = np.arange(len(trial.b)), trial.i
     while len(j):
@@ -114,18 +114,18 @@ def remaining(trial: Trial) -> Float64s:
 
 
 def subtract_drafter(trial: Trial, residual: Float64s, residual_mass: Float64s) -> Float64s:
-    """max(0, r - s·q)."""
+    """Weights max(0, r - s·q) for residuals r [n, V] of mass s [n] (arXiv:2305.09781, algorithm 2)."""
     return _excess(residual, residual_mass, drafter_distribution(trial), np.ones(len(residual)))
 
 
 def subtract_remaining(trial: Trial, residual: Float64s, residual_mass: Float64s) -> Float64s:
-    """max(0, m·r - s·q'), where q' is q without the tokens of earlier siblings and m its mass."""
+    """Weights max(0, m·r - s·q') [n, V], where q' is q without the tokens of earlier siblings and m its mass."""
     _, total = weight_among_remaining(trial)
     return _excess(residual, residual_mass, remaining(trial), total)
 
 
 def strike_out(trial: Trial, residual: Float64s, residual_mass: Float64s) -> Float64s:
-    """The residual without the rejected token."""
+    """The residuals [n, V] without the rejected tokens."""
     residual[np.arange(len(residual)), trial.token] = 0.0
     return residual
 

@@ -1,4 +1,4 @@
-"""Trees given as parents, read as first children and next siblings: the order in which a verifier tests nodes.
+"""Trees given by parents, read as first children and next siblings: the order in which a verifier tests nodes.
 
 Knows nothing of tokens and distributions.
 """
@@ -14,12 +14,12 @@ from specsim.verification.arrays import Int64s, Ints
 
 @dataclass(frozen=True)
 class Links:
-    """Where a walk goes from a node; -1 where there is nothing to go to.
+    """Where a walk goes from a node; -1 where it ends.
 
     Attributes:
-        first_child: of the root in column 0, of node i in column i + 1; shape [B, N+1].
-        next_sibling: the next node by index with the same parent, shape [B, N].
-        previous_sibling: the one before, shape [B, N].
+        first_child: of the root in column 0, of node i in column i + 1 [B, N+1].
+        next_sibling: the next node by index with the same parent [B, N].
+        previous_sibling: the one before [B, N].
         depth: nodes on the longest path from a root in the whole batch.
     """
 
@@ -29,7 +29,7 @@ class Links:
     depth: int
 
     def of_rows(self, rows: slice) -> Links:
-        """The links of some rows, the depth being that of the batch still."""
+        """The links of some rows; the depth stays that of the batch."""
         return Links(self.first_child[rows], self.next_sibling[rows], self.previous_sibling[rows], self.depth)
 
 

@@ -24,7 +24,7 @@ from specsim.verification.trees.siblings import SCHEMES, Scheme, Trial
 from specsim.verification.trees.topology import Links, link
 from specsim.verification.validation import check_randomness, refuse_lazy
 
-# So many entries of residuals are held at a time (half a megabyte), whatever the batch: at most a few rows of V.
+# Entries of residuals held at a time (half a megabyte), whatever the batch: at most a few rows of V.
 _ENTRIES_AT_A_TIME = 1 << 16
 
 
@@ -33,9 +33,9 @@ class Walk:
     """Where the walk through each tree ended.
 
     Attributes:
-        nodes: the accepted nodes from the root on, then -1; shape [B, D].
-        accepted: how many there are, shape [B].
-        weights: what the last token is to be drawn from, unnormalised; shape [B, V].
+        nodes: the accepted nodes from the root on, then -1 [B, D].
+        accepted: their number [B].
+        weights: of the last token, unnormalised [B, V].
     """
 
     nodes: Int64s
@@ -120,7 +120,7 @@ def verify_tree(
 
 
 def walk_and_draw(forest: Forest, links: Links, accept: Float64s, final: Float64s, scheme: Scheme) -> EmittedPath:
-    """The result of `verify_tree`, worked out for a few rows at a time where the vocabulary is large."""
+    """The result of `verify_tree` by uniforms [B, N] and [B], a few rows at a time where the vocabulary is large."""
     B = len(forest.token)
     last = np.empty(B, dtype=np.int64)
     nodes, accepted = np.full((B, links.depth), -1), np.zeros(B, dtype=np.int64)
@@ -133,7 +133,7 @@ def walk_and_draw(forest: Forest, links: Links, accept: Float64s, final: Float64
 
 
 def walk(forest: Forest, links: Links, accept: Float64s, scheme: Scheme) -> Walk:
-    """Test nodes, one of each row at a time, until every row has come to a leaf or run out of children."""
+    """Test nodes by uniforms [B, N], one of each row at a time, until all rows reach a leaf or run out of children."""
     B, V = len(forest.token), forest.p.shape[1]
     nodes, accepted = np.full((B, links.depth), -1), np.zeros(B, dtype=np.int64)
     column = np.zeros(B, dtype=np.int64)  # of p_row: where the walk is
@@ -168,7 +168,7 @@ def walk(forest: Forest, links: Links, accept: Float64s, scheme: Scheme) -> Walk
 
 
 def _copy_rows(forest: Forest, column: Int64s, untouched: Bools, b: Int64s, weights: Float64s) -> None:
-    """Copy p to the weights of those of the rows b that have not been touched since the walk came to where it is."""
+    """Copy p to the weights of those rows b that have not been changed since the walk reached its node."""
     b = b[untouched[b]]
     if len(b):
         weights[b] = forest.p[forest.p_row[b, column[b]]]
@@ -176,7 +176,7 @@ def _copy_rows(forest: Forest, column: Int64s, untouched: Bools, b: Int64s, weig
 
 
 def _weight_of_token(forest: Forest, column: Int64s, untouched: Bools, trial: Trial, weights: Float64s) -> Float64s:
-    """What p, or what is left of it, gives the tested tokens; shape [n]."""
+    """The weight of the tested tokens in p, or in what is left of it [n]."""
     weight: Float64s = weights[trial.b, trial.token]
     j = np.flatnonzero(untouched[trial.b])
     if len(j) and not isinstance(forest.p, LazyTable):
@@ -185,13 +185,13 @@ def _weight_of_token(forest: Forest, column: Int64s, untouched: Bools, trial: Tr
 
 
 def passes(u: Float64s, q: Float64s, q_mass: Float64s, r: Float64s, r_mass: Float64s) -> Bools:
-    """Whether u·q(x)/Σq < r(x)/Σr, strictly and without a division; NaN fails."""
+    """Whether u·q(x)/Σq < r(x)/Σr, bool [n], strictly and without a division; weights [n]; NaN fails."""
     passed: Bools = u * (r_mass * q) < q_mass * r
     return passed
 
 
 def assemble_path(token: Ints, nodes: Int64s, accepted: Int64s, last: Int64s) -> EmittedPath:
-    """The tokens of the accepted nodes, then the last token, then -1; how many tokens that makes; and the nodes."""
+    """Tokens of the accepted nodes, then the last token, then -1 [B, D+1]; their number [B]; the nodes [B, D]."""
     B, D = nodes.shape
     out = np.full((B, D + 1), -1, dtype=np.int64)
     b, depth = np.nonzero(nodes >= 0)

@@ -1,6 +1,7 @@
-"""Wrong ways of drawing the last token, or of adding it.
+"""Wrong ways of drawing the last token, or of adding it. Knows nothing of how they are found out.
 
-Knows nothing of how it is found out.
+Arguments of each, as of `token_rule`: the drafts, accept uniforms [B, K] and final uniforms [B] in [0, 1). Returns:
+number of drafts kept and last token, int64 [B] each; the last two return out [B, K+1] and num_out [B].
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def _cumulative(drafts: Drafts, accept: Float64s, final: Float64s) -> tuple[Int6
 
 @from_steps
 def missing_bonus(drafts: Drafts, accept: Float64s, final: Float64s) -> Emitted:
-    """It adds no bonus token when every draft survives: the law stays right and only the speed is lost.
+    """It adds no bonus token when every draft survives: the distribution stays right and only the speed is lost.
 
     A row without drafts still gets its token, as otherwise it would never advance.
     """

@@ -1,6 +1,7 @@
-"""Wrong ways of judging the drafts of the token rule.
+"""Wrong ways of judging the drafts of the token rule. Knows nothing of how they are found out.
 
-Knows nothing of how it is found out.
+Arguments of each, as of `token_rule`: the drafts, accept uniforms [B, K] and final uniforms [B] in [0, 1). Returns:
+number of drafts kept and last token, int64 [B] each.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def _with_accepted(drafts: Drafts, accepted: Int64s, final: Float64s) -> Outcome
 
 
 def _where_live(drafts: Drafts, passes: Bools) -> Int64s:
-    """How many drafts survive, given for [B, K] which pass."""
+    """Number of drafts that survive, given which of [B, K] pass."""
     passed = np.zeros((len(passes), passes.shape[1] + 1), dtype=np.bool_)
     passed[:, :-1] = passes & drafts.live()
     return leading_accepted(passed)
@@ -38,7 +39,7 @@ def _drafted(drafts: Drafts) -> tuple[Float64s, Float64s]:
 
 @from_rule
 def one_uniform_for_all_positions(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
-    """It tests every position with the first one's uniform: who passes once is likely to pass again."""
+    """It tests every position with the first one's uniform: a row that passes once is likely to pass again."""
     return token_rule(drafts, np.repeat(accept[:, :1], accept.shape[1], axis=1), final)
 
 
@@ -57,7 +58,7 @@ def swapped_ratio(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
 
 @from_rule
 def accepts_at_equality(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
-    """It accepts iff u·q ≤ p: at u = 0 also a token that the target never says."""
+    """It accepts iff u·q ≤ p: at u = 0 also a token that the target never emits."""
     p_x, q_x = _drafted(drafts)
     return _with_accepted(drafts, _where_live(drafts, accept * q_x <= p_x), final)
 
@@ -91,16 +92,16 @@ def half_precision(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome
 
 @from_rule
 def accepts_what_is_no_number(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
-    """It rejects iff u·q ≥ p, which NaN is not: a broken row accepts everything."""
+    """It rejects iff u·q ≥ p, which is false for NaN: a broken row accepts everything."""
     p_x, q_x = _drafted(drafts)
     return _with_accepted(drafts, _where_live(drafts, ~(accept * q_x >= p_x)), final)
 
 
 @from_rule
 def accepts_the_targets_own_draw(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
-    """It draws from p at every position and accepts a draft that is just that token: the law is right, but slow.
+    """It draws from p at every position and accepts a draft equal to that token: the distribution is right, but slow.
 
-    Drafts pass with Σ p·q and not with Σ min(p, q); public engines verify like this and are told to be lossy, which
+    Drafts pass with Σ p·q and not with Σ min(p, q); public engines that verify like this are said to be lossy, which
     they are not.
     """
     passed = np.zeros((len(accept), accept.shape[1] + 1), dtype=np.bool_)

@@ -21,7 +21,7 @@ Mixture = Callable[[Drafts, Bools, Float64s, Float64s], Outcome]
 
 
 def from_rule(rule: Decide) -> ChainVerifier:
-    """A verifier that goes by this rule in rows that are not greedy; like all here it checks nothing."""
+    """A verifier that applies this rule in rows that are not greedy; like all here it checks nothing."""
 
     def steps(drafts: Drafts, greedy: Bools | None, accept: Float64s, final: Float64s) -> Emitted:
         if greedy is None:
@@ -32,7 +32,7 @@ def from_rule(rule: Decide) -> ChainVerifier:
 
 
 def from_mixture(mixture: Mixture) -> ChainVerifier:
-    """A verifier whose way of treating greedy rows among others is its mistake."""
+    """A verifier whose treatment of greedy rows among others is its mistake."""
 
     def steps(drafts: Drafts, greedy: Bools | None, accept: Float64s, final: Float64s) -> Emitted:
         rows = np.zeros(len(final), dtype=np.bool_) if greedy is None else greedy
@@ -42,7 +42,7 @@ def from_mixture(mixture: Mixture) -> ChainVerifier:
 
 
 def from_steps(emit: Steps) -> ChainVerifier:
-    """A verifier whose way of putting the result together is part of its mistake; it knows no greedy rows."""
+    """A verifier whose assembly of the result is part of its mistake; it knows no greedy rows."""
     return _verifier(emit, lambda drafts, _, accept, final: emit(drafts, accept, final))
 
 

@@ -1,6 +1,7 @@
-"""Drafts that were not sampled, judged with one mistake each.
+"""Drafts that were not sampled, judged with one mistake each. Knows nothing of how it is found out.
 
-Knows nothing of how it is found out.
+Arguments of each, as of `token_rule`: the drafts, accept uniforms [B, K] and final uniforms [B] in [0, 1). Returns:
+number of drafts kept and last token, int64 [B] each.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def one_hot_residual_keeps_the_draft(drafts: Drafts, accept: Float64s, final: Fl
 
 @from_rule
 def one_hot_always_accepts(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
-    """It takes a draft that was not sampled for certain."""
+    """It always accepts a draft that was not sampled."""
     accepted = drafts.num_draft.astype(np.int64)
     return accepted, draw_rows(lambda b: drafts.p_rows(b, accepted[b]), final, drafts.p.shape[-1])
 

@@ -1,6 +1,7 @@
 """Wrong residuals and bonus rows of the token rule: the accepted prefix is right, the token after it is not.
 
-Knows nothing of how it is found out.
+Arguments of each, as of `token_rule`: the drafts, accept uniforms [B, K] and final uniforms [B] in [0, 1). Returns:
+number of drafts kept and last token, int64 [B] each.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def residual_of_the_position_before(drafts: Drafts, accept: Float64s, final: Flo
 
 @from_rule
 def bonus_from_the_last_row(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
-    """Its bonus comes from the last row of p, also where a row has fewer drafts; what is no number counts as zero."""
+    """Its bonus comes from the last row of p, also where a row has fewer drafts; NaN counts as zero."""
 
     def weights_of(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
         weights = residual_or_bonus(drafts, b, accepted)
@@ -120,7 +121,7 @@ def bonus_from_the_row_before(drafts: Drafts, accept: Float64s, final: Float64s)
 
 @from_rule
 def residual_floor(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
-    """It adds 1e-9 to the residual lest it be empty, and so says at times what the target never says."""
+    """It adds 1e-9 to the residual so that it is never empty, and thus at times emits what the target never emits."""
 
     def weights_of(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
         return residual_or_bonus(drafts, b, accepted) + 1e-9 * (accepted < drafts.num_draft[b])[:, None]

@@ -1,6 +1,7 @@
-"""Tree verifiers that judge siblings by a wrong rule, each in one way; see `mutants_tree`.
+"""Tree verifiers that judge siblings by a wrong rule, each in one way; see `mutants.tree`.
 
-Knows nothing of how they are found out.
+Arguments of each, as of `walk_and_draw`: trees, their links, accept uniforms [B, N], final uniforms [B] and the scheme;
+returns out [B, D+1], num_out [B] and nodes [B, D], as `verify_tree`.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def rule_of_independent_draws(
 ) -> EmittedPath:
     """It judges siblings drawn without replacement by the rule for those drawn with it, that is, by q itself.
 
-    To strike the earlier siblings out of q without scaling up what is left comes to the same, as a token that was
-    rejected has left the residual too.
+    Striking the earlier siblings out of q without scaling up the rest is equivalent, as a rejected token has left the
+    residual too.
     """
     return walk_and_draw(forest, links, accept, final, SCHEMES["with_replacement"])
 
@@ -69,7 +70,7 @@ def rejected_token_kept(forest: Forest, links: Links, accept: Float64s, final: F
 
 
 def keep(trial: Trial, residual: Float64s, residual_mass: Float64s) -> Float64s:
-    """Take the residual for what it was before the rejection."""
+    """The residuals [n, V] as they were before the rejection."""
     return residual
 
 

@@ -1,6 +1,7 @@
-"""Tree verifiers that lose their way, each in one way: wrong rows, wrong nodes, wrong uniforms; see `mutants_tree`.
+"""Tree verifiers that lose their way, each in one way: wrong rows, wrong nodes, wrong uniforms; see `mutants.tree`.
 
-Knows nothing of how they are found out.
+Arguments of each, as of `walk_and_draw`: trees, their links, accept uniforms [B, N], final uniforms [B] and the scheme;
+returns out [B, D+1], num_out [B] and nodes [B, D], as `verify_tree`.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def _paths_to(node: Int64s, parents: Ints, depth: int) -> Int64s:
 def one_uniform_for_all_siblings(
     forest: Forest, links: Links, accept: Float64s, final: Float64s, scheme: Scheme
 ) -> EmittedPath:
-    """It tests all children of a node with one uniform: who comes after a rejection is likely to be rejected too."""
+    """It tests all children of a node with one uniform: after a rejection the next is likely to be rejected too."""
     b, i = (np.arange(accept.shape[1]) < forest.num_nodes[:, None]).nonzero()
     shared = accept.copy()
     shared[b, i] = accept[b, links.first_child[b, forest.parents[b, i] + 1]]
@@ -129,6 +130,6 @@ def final_draw_reuses_an_accept_uniform(
 def only_the_first_child(
     forest: Forest, links: Links, accept: Float64s, final: Float64s, scheme: Scheme
 ) -> EmittedPath:
-    """It tests one child of each node and no more: the law stays right and only the speed is lost."""
+    """It tests only the first child of each node: the distribution stays right and only the speed is lost."""
     none = np.full_like(links.next_sibling, -1)
     return walk_and_draw(forest, replace(links, next_sibling=none), accept, final, scheme)
