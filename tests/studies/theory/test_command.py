@@ -49,7 +49,7 @@ def test_every_number_that_is_none(command):
 def test_an_unknown_device(command):
     code, _, err = command("theory", "--device", "h100")
     assert code == 2
-    assert "did you mean 'h100-pcie' or 'h100-sxm'?" in err
+    assert "did you mean 'h100-" in err
 
 
 def test_a_cost_that_is_no_number(command):
