@@ -2,12 +2,12 @@
 
 import re
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, get_args
 
 import pytest
 import yaml
 
-from specsim.inputs.models.fleet import Router
+from specsim.inputs.models.fleet import Balancer, PrefixAware, Router
 from specsim.inputs.read.scenario import load_scenario
 from specsim.simulation.fleet import simulation_of
 
@@ -29,6 +29,8 @@ def test_it_runs(example, tmp_path):
 
 
 def test_every_router_is_explained():
-    kinds = [get_args(kind.model_fields["kind"].annotation)[0] for kind in get_args(get_args(Router)[0])]
+    classes = (*get_args(get_args(Balancer)[0]), PrefixAware)
+    kinds = [get_args(kind.model_fields["kind"].annotation)[0] for kind in classes]
+    assert Router == Annotated[Balancer | PrefixAware, get_args(Router)[1]]  # there are no others
     assert len(kinds) == 5
     assert all(f"| `{kind}`" in TEXT for kind in kinds)

@@ -1,5 +1,7 @@
 """A measured row becomes the run that its benchmark made, whatever it measured."""
 
+from functools import cache
+
 import pytest
 
 from specsim.analysis.run_metrics import CLIENT_METRICS
@@ -160,14 +162,14 @@ def test_the_number_of_processes_changes_nothing():
 @pytest.mark.slow
 def test_nothing_is_tuned_per_point():
     """Every published arm runs on its profiles as they are in their files, but for the limits that its row states."""
-    files = set()
+    files, device, engine = set(), cache(read_device), cache(read_engine)
     for _, stated in read_measurements(PUBLISHED):
         for speculating in (False, True):
             if left_out(stated, speculating=speculating):
                 continue
             inputs = arm_inputs(BASE, arm(stated, speculating=speculating))
-            assert inputs.device == read_device(stated.use_device)
-            profile = read_engine(stated.use_engine)
+            assert inputs.device == device(stated.use_device)
+            profile = engine(stated.use_engine)
             assert inputs.engine.model_dump(exclude=LIMITS) == profile.model_dump(exclude=LIMITS)
             files.add((stated.device, stated.engine, inputs.files["device"], inputs.files["engine"]))
     assert len(files) == len({(device, engine) for device, engine, *_ in files})
