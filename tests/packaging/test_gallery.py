@@ -22,7 +22,16 @@ def test_the_pages_show_the_demo_as_it_was_printed():
 
 @pytest.mark.parametrize("folder", sorted(GALLERY.iterdir()), ids=lambda folder: folder.name)
 def test_a_figure_comes_with_the_table_behind_it(folder):
-    due = {"answer.txt", "curve.csv", "curve.png", "curve.svg", "closed_form.csv", "scenario.yaml", "provenance.json"}
+    due = {
+        "answer.txt",
+        "manifest.json",
+        "curve.csv",
+        "curve.png",
+        "curve.svg",
+        "closed_form.csv",
+        "scenario.yaml",
+        "provenance.json",
+    }
     assert {file.name for file in folder.iterdir()} == due
 
 
