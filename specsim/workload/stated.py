@@ -187,7 +187,7 @@ class Traffic:
         if np.isnan(trace.arrival).any():
             raise invalid(self._where, "workload.load.kind", "replay", "a recording has no times; write another load")
         if num_requests > (held := trace.arrival.size):
-            remedy = f"the trace to be replayed has {held} requests; write at most so many"
+            remedy = f"the trace to be replayed has {held} requests; write at most that number"
             raise invalid(self._where, "workload.num_requests", num_requests, remedy)
         return trace
 

@@ -83,8 +83,8 @@ class _Acceptance(_Sourced):
     hard_stretches: HardStretches | None = None
     """Stretches of the output in which drafts are accepted less often. Left out, all of it is alike."""
     by_context: ByContext | None = None
-    """What the acceptance is multiplied by where the context is so many tokens long: in between it is interpolated,
-    beyond the ends that of the nearest. Left out, it does not depend on the context."""
+    """Factor on the acceptance at these context lengths in tokens: interpolated in between, beyond the ends that of the
+    nearest. Left out, it does not depend on the context."""
 
     @property
     def varies(self) -> bool:
@@ -125,7 +125,7 @@ class ProfileAcceptance(_Acceptance):
     """marginal: P(positions 1..i all accepted), what vLLM logs; conditional: P(i accepted | 1..i−1 accepted)."""
     values: Annotated[tuple[Fraction, ...], Field(min_length=1)]
     by_num_draft_tokens: dict[ListedLength, tuple[Fraction, ...]] | None = None
-    """Draft length → the profile of rounds that draft so many tokens, a value for each; of all others it is `values`.
+    """Draft length → the profile of rounds with that draft length, a value per position; other rounds use `values`.
     A round goes by its own draft length, whatever the policy's longest is."""
 
     @model_validator(mode="after")

@@ -195,7 +195,7 @@ class NgramLookup(DrafterInput):
     """Host time of looking drafts up, for a step; measure it (docs/drafting.md has the one published figure, 0 us
     leaves it out)."""
     host_time_per_sequence: Duration
-    """Host time of looking drafts up, for each sequence of a step that looks, whether or not it finds; likewise."""
+    """Host time of looking drafts up, for each sequence of a step that looks, whether or not it finds."""
     found: Fraction = 1.0
     """Share of lookups that find a draft; of the others the target verifies one token, as without speculation."""
     matched_lengths: Annotated[tuple[Fraction, ...], Field(min_length=1)] | None = None

@@ -30,7 +30,7 @@ class LinearUnderEngine(Input):
 
 
 class AttentionUnderEngine(Input):
-    """Of attention, likewise."""
+    """Efficiencies of attention, in place of the device file's."""
 
     launch: Duration | None = None
     per_kv_head: Duration | None = None
@@ -41,7 +41,7 @@ class AttentionUnderEngine(Input):
 
 
 class ElementwiseUnderEngine(Input):
-    """Of norms, activations, rotary embedding and cache writes, likewise."""
+    """Launches of norms, activations, rotary embedding and cache writes, in place of the device file's."""
 
     launch: Duration | None = None
 

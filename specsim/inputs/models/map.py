@@ -20,4 +20,4 @@ class Map(Input):
     num_draft_tokens: AscendingDraftLengths | None = None
     """Draft lengths compared with no speculation, besides the policy's own; by default those of the curve."""
     replications: Annotated[int, Field(ge=2, strict=True)] = 4
-    """Independent repetitions; each pairs all draft lengths on the same luck."""
+    """Independent repetitions; each pairs all draft lengths on the same random numbers."""

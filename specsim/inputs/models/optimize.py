@@ -29,7 +29,7 @@ class Optimize(Input):
     """What `specsim optimize` searches; within which limits and at which price, `plan` says."""
 
     tensor_parallel: Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(ascending)] | None = None
-    """Devices that share each matrix of the target; by default 1, 2, 4 and 8, as far as the device links so many."""
+    """Devices that share each matrix of the target; by default 1, 2, 4 and 8, as far as the device can link them."""
     max_num_seqs: Annotated[tuple[Places, ...], Field(min_length=1), AfterValidator(ascending)] | None = None
     """Most requests in a step; by default an eighth, a quarter and half of the engine profile's, and its own."""
     token_budget: Annotated[tuple[Tokens, ...], Field(min_length=1), AfterValidator(ascending)] | None = None

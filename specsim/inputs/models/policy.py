@@ -22,7 +22,7 @@ class StaticPolicy(Input):
 
 
 class OffAbovePolicy(Input):
-    """The same number, until so many requests decode that speculation is switched off (vLLM's former disable_by_batch).
+    """The same number, with speculation switched off above a batch (vLLM's former disable_by_batch).
 
     With resume_at it comes back only at a smaller batch, so that a load near the limit does not switch to and fro.
     """

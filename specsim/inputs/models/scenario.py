@@ -85,7 +85,7 @@ class Curve(Input):
     """Draft lengths compared with no speculation; with a tree, numbers of its levels. Unless stated 1 to 5, as far as
     the tree has levels, Medusa has heads or a block has tokens."""
     replications: Annotated[int, Field(ge=2, strict=True)] = 6
-    """Independent repetitions; each pairs all draft lengths on the same requests and the same luck."""
+    """Independent repetitions; each pairs all draft lengths on the same requests and random numbers."""
     requests_per_slot: Annotated[int, Field(ge=3, strict=True)] = 4
     """Requests per concurrent slot: the first and the last of each slot are ramp and tail."""
     min_requests: Count = 24
@@ -117,7 +117,7 @@ class Scenario(Input):
     optimize: Optimize | None = None
     """Settings of `specsim optimize`, whose options can state them too."""
     map: Map | None = None
-    """Settings of `specsim map`, likewise."""
+    """Settings of `specsim map`; left out, its defaults."""
     seed: Annotated[int, Field(ge=0, strict=True)]
     """Same seed, same bytes."""
 

@@ -47,7 +47,7 @@ class NgramModels(Input):
     unit: Literal["byte", "word"] = "byte"
     """What a token is; words are what white space separates."""
     vocabulary: Annotated[int, Field(ge=2, le=256, strict=True)] = 256
-    """The most tokens that are told apart: the most frequent ones, all others being one more."""
+    """Largest number of distinct tokens: the most frequent ones; all others count as one more."""
     target_order: Order
     """Tokens of the target's n-grams, the one it predicts included: 1 knows no context."""
     drafter_order: Order

@@ -34,7 +34,7 @@ class ClosedLoop(Input):
 
     kind: Literal["closed_loop"]
     concurrency: InFlight
-    """How many clients there are; without a think time so many requests are always in flight."""
+    """Number of clients; without a think time, that many requests are always in flight."""
     think_time: Duration = 0.0
     """Mean time from a request's last token to its client's next request."""
     think_cv: Annotated[Number, Field(ge=0, le=MOST_CV)] = 1.0

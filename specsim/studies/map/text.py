@@ -132,8 +132,8 @@ def _cells(scenario: Scenario, result: MapResult) -> str:
     outputs = sorted({lengths.output_tokens for lengths in result.lengths.values()})
     classes = ", of the scenario's classes" if scenario.workload.mixture else ""
     return (
-        f"Each cell is a closed loop of so many requests{classes}, which decode {from_to(outputs[0], outputs[-1])} "
-        "tokens each around the context stated; their prompts are in the cache and cost nothing."
+        f"Each cell is a closed loop of that many requests{classes}. Each request decodes "
+        f"{from_to(outputs[0], outputs[-1])} tokens around that context; its prompt is in the cache and costs nothing."
     )
 
 

@@ -21,10 +21,10 @@ def sensitivity(
     force: ForceOption = False,
     jobs: JobsOption = None,
 ) -> None:
-    """Up to which batch speculation pays if acceptance, bandwidth, compute, draft or host time are other than stated.
+    """Up to which batch speculation pays if acceptance, bandwidth, compute, draft or host time differ.
 
-    Simulates the curve of the policy's draft length as it stands and with each input lower and higher by itself, on the
-    same requests and luck, and writes a table and a tornado. Ctrl-C ends it; inputs that are finished are written.
+    Simulates the curve of the policy's draft length as it stands and with each input alone lower and higher, on the
+    same requests and random numbers. Writes a table and a tornado. Ctrl-C ends it and keeps the inputs that are finished.
 
     Examples:
     specsim sensitivity llama3.1-8b-h100-eagle3

@@ -1,4 +1,4 @@
-"""How far the break-even moves when one input is off: a curve for each change, at the same batches and luck."""
+"""How far the break-even moves when one input is off: a curve per change, same batches and random numbers."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _alone(inputs: Inputs, num_draft_tokens: int) -> Inputs:
 def _shared_batches(curve: CurveResult, num_draft_tokens: int, change: float) -> tuple[int, ...]:
     """Batches at which all are compared: the grid, and more around the break-even of the scenario as it stands.
 
-    Were each curve refined at its own crossing, ends would differ by the luck of different batches as well.
+    Were each curve refined at its own crossing, ends would differ by the sampling error of different batches as well.
 
     Args:
         curve: of the scenario as it stands, with batches right at its crossings.

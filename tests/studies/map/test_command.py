@@ -33,7 +33,7 @@ def test_it_answers_and_leaves_its_files(command, tmp_path):
     )
     assert "pays from 1." in needed
     assert "tokens per verify on (α ≥ 0." in needed
-    assert cell.startswith("Each cell is a closed loop of so many requests, which decode 32 to 128 tokens each")
+    assert cell.startswith("Each cell is a closed loop of that many requests. Each request decodes 32 to 128 tokens")
     assert out.splitlines()[-1] == f"written to {tmp_path / 'new'}/"
     folder = tmp_path / "new"
     assert {path.name for path in folder.iterdir()} == FILES

@@ -1,7 +1,7 @@
 """Fit an engine profile to measurements: single steps, and serving runs in a closed loop.
 
 Least squares on the logarithms of predicted over measured, with priors: a parameter that the data say nothing of keeps
-its prior, and is said to. Points are weighed alike. Knows no files.
+its prior, and is reported. Points are weighed alike. Knows no files.
 """
 
 from __future__ import annotations
