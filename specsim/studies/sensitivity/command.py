@@ -24,7 +24,8 @@ def sensitivity(
     """Up to which batch speculation pays if acceptance, bandwidth, compute, draft or host time differ.
 
     Simulates the curve of the policy's draft length as it stands and with each input alone lower and higher, on the
-    same requests and random numbers. Writes a table and a tornado. Ctrl-C ends it and keeps the inputs that are finished.
+    same requests and random numbers. Writes a table and a tornado. Ctrl-C ends it and keeps the inputs that are
+    finished.
 
     Examples:
     specsim sensitivity llama3.1-8b-h100-eagle3

@@ -33,10 +33,10 @@ def calibrate(
 ) -> None:
     """Fit an engine profile to what you measured on one device: step times, throughputs, latencies.
 
-    A sweep without speculation and two runs with it, at the smallest and the largest load, are enough. Where a table
-    marks rows as calibration, only those are used, and of other serving rows the figures without speculation.
-    Parameters that the data do not identify keep their priors; the report lists them. Serving runs must be closed loops: each is
-    simulated once and timed again under every candidate, which takes minutes for long runs.
+    A sweep without speculation and two runs with it, at the smallest and the largest load, are enough. Where a
+    table marks rows as calibration, only those are used, and of other serving rows the figures without speculation.
+    Parameters that the data do not identify keep their priors; the report lists them. Serving runs must be closed
+    loops: each is simulated once and timed again under every candidate, which takes minutes for long runs.
 
     Examples:
     specsim calibrate mine.csv --scenario mine.yaml --out mine-engine.yaml
