@@ -45,7 +45,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Does speculative decoding pay on your GPU, model, drafter and traffic, and up to which load?\n\n"
     "Start with: specsim curve llama3.1-8b-h100-eagle3",

@@ -34,7 +34,9 @@ def read_list(
             value = read(entry)
         except ValueError:
             value = None
-        if value is None or not allowed(value):
+        if not entry.strip():
+            problems.append(Problem(option, "", repr(text), "has an empty entry; write values separated by single commas"))
+        elif value is None or not allowed(value):
             problems.append(Problem(option, "", repr(entry.strip()), f"{remedy}, several separated by commas"))
         else:
             found.append(value)
@@ -55,5 +57,12 @@ def counts(text: str, option: str) -> list[int]:
 
 
 def words(text: str, option: str) -> list[str]:
-    """Words, such as kinds of policies."""
-    return [word.strip() for word in text.split(",")]
+    """Words, such as kinds of policies.
+
+    Raises:
+        InputError: when an entry is empty.
+    """
+    found = [word.strip() for word in text.split(",")]
+    if not all(found):
+        raise InputError([Problem(option, "", repr(text), "has an empty entry; write values separated by single commas")])
+    return found

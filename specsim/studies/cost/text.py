@@ -154,8 +154,8 @@ def _notes(inputs: Inputs, report: CostReport) -> Iterator[str]:
     limit = inputs.engine.max_num_seqs
     if report.memory[-1].requests > limit:
         yield (
-            f"The engine runs {limit:,} requests at most (max_num_seqs), so of the mean request "
-            f"({report.request_tokens:,} tokens) memory does not limit how many."
+            f"The engine's max_num_seqs ({limit:,}) limits concurrency, not memory, for the mean request "
+            f"({report.request_tokens:,} tokens)."
         )
     longest = max(step.num_draft_tokens for step in report.steps)
     yield from held_acceptance(inputs.scenario.speculation, longest)

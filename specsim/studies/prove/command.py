@@ -13,7 +13,7 @@ def prove(
 ) -> None:
     """Prove the verifier lossless: it must pass every test that deliberately wrong ones fail.
 
-    Exit code 1 when a check comes out otherwise than it must.
+    Exit code 1 if any check fails.
 
     Example: specsim prove --quick
     """

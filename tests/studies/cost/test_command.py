@@ -89,7 +89,7 @@ def test_contexts_that_do_not_fit_together(command):
     held = "Batch 64, 512 never runs {}: of requests with 8,000 tokens of context the KV pool holds {}."
     assert without == held.format("without a drafter", 440_116 // 8000)
     assert loaded == held.format("with the drafter", 420_496 // 8003)
-    assert "so of the mean request (356 tokens) memory does not limit how many" in out, "of others it does"
+    assert "limits concurrency, not memory, for the mean request (356 tokens)" in out, "of others it does"
 
 
 def test_what_fits_takes_its_time(command):

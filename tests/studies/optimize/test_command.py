@@ -116,7 +116,7 @@ def test_without_a_price_costs_are_gpu_seconds(command, tmp_path):
         (("--tensor-parallel", "0"), ["--tensor-parallel is '0'", "whole number above 0"]),
         (("--tensor-parallel", "-2"), ["--tensor-parallel is '-2'", "whole number"]),
         (("--tensor-parallel", "1,2,2"), ["--tensor-parallel", "each value once"]),
-        (("--max-num-seqs", "64,x,", "--token-budget", "y"), ["is 'x'", "is ''", "--token-budget is 'y'"]),
+        (("--max-num-seqs", "64,x,", "--token-budget", "y"), ["is 'x'", "has an empty entry", "--token-budget is 'y'"]),
         (("--max-num-seqs", "65536"), ["--max-num-seqs", "less than or equal to 65535"]),
         (("--token-budget", "8192,2048"), ["--token-budget", "must ascend"]),
         (("--policies", "none,magic"), ["--policies", "'none'", "'schedule'", "'static'"]),

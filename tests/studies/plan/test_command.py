@@ -73,7 +73,7 @@ def test_the_resolved_scenario_gives_the_same_table(command, tmp_path):
         (("--num-draft-tokens", "3,x"), ["--num-draft-tokens is 'x'", "whole number"]),
         (("--num-draft-tokens", "3,1"), ["--num-draft-tokens", "must ascend"]),
         (("--set", "slo={}"), ["has no limit; add --slo"]),
-        (("--policies", ""), ["--policies", "must be 'static'"]),
+        (("--policies", ""), ["--policies", "has an empty entry"]),
         (
             ("--slo", "foo:1", "--rate", "abc", "--price", "-3", "--policies", "foo", "--num-draft-tokens", "x"),
             ["(5 problems)", "'foo:1'", "--rate is 'abc'", "--price is -3", "--policies", "--num-draft-tokens is 'x'"],
