@@ -8,6 +8,7 @@ from typing import TypeVar
 from specsim.errors import InputError, Problem
 
 Number = TypeVar("Number", int, float)
+EMPTY = "has an empty entry; write values separated by single commas"
 
 
 def read_list(
@@ -35,7 +36,7 @@ def read_list(
         except ValueError:
             value = None
         if not entry.strip():
-            problems.append(Problem(option, "", repr(text), "has an empty entry; write values separated by single commas"))
+            problems.append(Problem(option, "", repr(text), EMPTY))
         elif value is None or not allowed(value):
             problems.append(Problem(option, "", repr(entry.strip()), f"{remedy}, several separated by commas"))
         else:
@@ -64,5 +65,5 @@ def words(text: str, option: str) -> list[str]:
     """
     found = [word.strip() for word in text.split(",")]
     if not all(found):
-        raise InputError([Problem(option, "", repr(text), "has an empty entry; write values separated by single commas")])
+        raise InputError([Problem(option, "", repr(text), EMPTY)])
     return found
