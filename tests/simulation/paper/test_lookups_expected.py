@@ -44,7 +44,7 @@ def test_tokens_per_step_by_hand():
 def test_the_simulator_and_the_closed_form_agree(lookup, batch, verifier):
     """Tokens of rounds that the end of an output cannot cut short, and seconds of steps at their mean context."""
     subject = simulation(LOOKUPS[lookup], f"speculation.verifier={verifier}")
-    load, requests = ClosedLoop(kind="closed_loop", concurrency=batch), max(40, 3 * batch)
+    load, requests = ClosedLoop(kind="closed_loop", concurrency=batch), max(24, 3 * batch)
     records = subject.run(load, num_draft_tokens=K, num_requests=requests, replication=0)
     rounds, steps = records.rounds, records.steps
 
