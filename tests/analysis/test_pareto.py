@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def test_it_holds_whom_nobody_beats(points):
     assert on_frontier([x for x, _ in points], [y for _, y in points]).tolist() == expected
 
 
+@pytest.mark.slow
 @given(POINTS, st.randoms(use_true_random=False))
 def test_the_order_of_points_does_not_matter(points, random):
     order = list(range(len(points)))

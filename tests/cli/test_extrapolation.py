@@ -81,6 +81,7 @@ def base(tmp_path, mine):
     return ("--scenario", tmp_path / "base.yaml", "--jobs", "1", "--out", tmp_path / "new")
 
 
+@pytest.mark.slow
 def test_validate_says_it_once_for_all_rows_and_keeps_it(command, tmp_path, base):
     (tmp_path / "table.csv").write_text(TABLE)
     (tmp_path / "trace.csv").write_text(STEPS)

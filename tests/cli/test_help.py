@@ -34,6 +34,7 @@ def test_no_arguments_are_a_call_for_help(command):
     assert "curve" in out + err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("--help",), ()])
 def test_help_imports_nothing_heavy(arguments):
     script = (

@@ -69,6 +69,7 @@ def test_before_a_replication_is_finished_nothing_is(command, tmp_path, after):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_of_a_curve_the_points_that_are_finished_are_written(command, tmp_path, after):
     """Six points, the most work first: five are finished, of which one has a baseline that is not."""
     assert command("curve", DEMO, *SMALL, "--jobs", "1", "--out", tmp_path / "whole").code == 0

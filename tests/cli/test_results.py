@@ -41,6 +41,7 @@ def test_without_out_the_scenario_names_the_folder(command, tmp_path, monkeypatc
     assert [folder.name for folder in (tmp_path / "out").iterdir()] == [f"mine{suffix}"]
 
 
+@pytest.mark.slow
 def test_with_force_a_shorter_result_leaves_no_file_of_the_longer_one(command, tmp_path):
     folder = tmp_path / "new"
     for length in (3, 5):
@@ -79,6 +80,7 @@ def test_a_terminal_without_greek_letters(tmp_path):
     assert "2.80" in done.stdout.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("job", ["curve", "simulate", "decide", "plan", "map", "sensitivity", "cost"])
 def test_what_a_result_is_made_from_is_not_replaced(command, tmp_path, job):
     scenario = tmp_path / "scenario.yaml"

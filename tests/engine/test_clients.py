@@ -41,6 +41,7 @@ def test_the_answer_to_a_completion_joins_the_very_next_step(config, lengths, pa
     np.testing.assert_array_equal(requests.admitted, requests.arrival)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(pairs_of_lengths, st.integers(1, 10), st.data())
 def test_a_user_thinks_before_it_sends_again(config, lengths, pairs, concurrency, data):
@@ -53,6 +54,7 @@ def test_a_user_thinks_before_it_sends_again(config, lengths, pairs, concurrency
     np.testing.assert_array_equal(np.sort(answered + think[concurrency:]), later)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.floats(0, 5) | st.just(0.0), min_size=1, max_size=20))
 def test_an_open_loop_sends_when_it_is_told_to_however_busy_the_server(config, lengths, gaps):

@@ -113,6 +113,7 @@ def drop_what_is_unlikely(choose):
     return choosing_less
 
 
+@pytest.mark.slow
 def test_leaving_out_an_unlikely_token_is_seen(outputs, monkeypatch):
     monkeypatch.setattr(choosing, "_draft_while_confident", drop_what_is_unlikely(choosing._draft_while_confident))
     assert p_value(*outputs(POLICIES["confidence"])) < FOUR_STANDARD_ERRORS
@@ -128,6 +129,7 @@ def stop_before_the_rejection(verify):
     return one_less
 
 
+@pytest.mark.slow
 def test_an_oracle_that_wastes_nothing_is_seen(outputs, monkeypatch):
     monkeypatch.setattr(choosing, "verify_chains", stop_before_the_rejection(choosing.verify_chains))
     assert p_value(*outputs(POLICIES["oracle"])) < FOUR_STANDARD_ERRORS

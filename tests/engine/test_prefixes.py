@@ -100,6 +100,7 @@ def test_whoever_lost_their_place_finds_what_is_left_of_their_own(config, make_c
     assert records.steps.num_prompt_tokens.tolist() == [12, 0, 0, 0, 0, 0, 5, 0, 0]
 
 
+@pytest.mark.slow
 @given(st.data())
 @SETTINGS
 def test_one_after_the_other_finds_all_that_came_before(config, make_case, watched, data):

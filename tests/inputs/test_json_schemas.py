@@ -48,6 +48,7 @@ def test_it_is_a_schema(kind):
     Draft202012Validator.check_schema(json.loads(json_schema(kind)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "file"), FILES, ids=lambda value: getattr(value, "stem", value))
 def test_files_of_the_catalogue(kind, file):
     assert not errors(kind, file.read_text(encoding="utf-8"))

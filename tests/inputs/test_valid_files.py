@@ -11,6 +11,7 @@ FILES = sorted((Path(__file__).parent / "valid").glob("*.yaml"))
 MARK = "# gives: "
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_it_means_what_it_says(file):
     scenario = load_scenario(str(file)).scenario

@@ -35,6 +35,7 @@ def test_the_table_has_every_published_point(points, published):
     assert points["load"].tolist() == [row.load for _, row in published]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sweep", "load", "k"), [("S03-gsm8k", 64, 5), ("S04-eagle3", 32, 2), ("S12-eagle3-cnn", 16, 3)]
 )

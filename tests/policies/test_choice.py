@@ -74,6 +74,7 @@ def test_a_schedule_says_one_thing_of_every_context():
 rates = st.lists(st.floats(0.01, 0.99), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @given(rates, st.data())
 def test_goodput_takes_the_draft_length_with_the_most_expected_tokens_a_second(conditional, data):
     longest = len(conditional)

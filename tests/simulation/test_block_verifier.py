@@ -34,6 +34,7 @@ def test_blocks_yield_more_than_token_by_token_and_the_more_the_evener_the_shape
     assert [token, *found] == sorted([token, *found])
 
 
+@pytest.mark.slow
 def test_at_temperature_zero_the_verifier_named_makes_no_difference():
     (expected, simulated), (again, simulated_again) = (tokens(rule, temperature=0) for rule in ("token", "block"))
     assert expected == again

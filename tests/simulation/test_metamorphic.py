@@ -29,6 +29,7 @@ def test_full_acceptance_cuts_the_time_per_token_and_none_raises_it(inputs, run,
     assert median_tpot(run(inputs(overlap=0.0), 4, num_draft_tokens)) > plain
 
 
+@pytest.mark.slow
 def test_more_acceptance_takes_less_time(inputs, run):
     """1, 1.33, 1.88, 2.73 and 4 tokens per verify: far apart for the thousand rounds and more of each run."""
     durations = [run(inputs(overlap=a), 4, 3, num_requests=40).requests.finish.max() for a in (0, 0.25, 0.5, 0.75, 1)]
@@ -48,6 +49,7 @@ def test_a_faster_device_is_never_slower(inputs, run, figure, num_draft_tokens):
     assert (fast.requests.first_token < slow.requests.first_token).all()
 
 
+@pytest.mark.slow
 def test_drafts_that_are_never_accepted_only_cost(inputs, run):
     finish = np.array([run(inputs(overlap=0.0), 4, k).requests.finish for k in range(7)])
     assert (np.diff(finish, axis=0) > 0).all()

@@ -27,6 +27,7 @@ def simulated(inputs, load, num_draft_tokens=3, replication=0, num_requests=20):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", LOADS, ids=lambda load: load.kind)
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_the_same_arguments_give_the_same_bytes(inputs, load, temperature):

@@ -25,6 +25,7 @@ def greedy_inputs(draw):
     return draft, target_argmax, num_draft
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(greedy_inputs())
 def test_equals_the_scalar_loop(inputs):

@@ -97,6 +97,7 @@ def test_permuting_the_vocabulary_permutes_the_result(table, random):
     np.testing.assert_array_equal(found > 0, expected > 0)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=100)
 @given(tables(), st.data())
 def test_only_the_rows_that_are_asked_for_are_processed(table, data):

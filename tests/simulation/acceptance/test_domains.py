@@ -41,6 +41,7 @@ def run(simulation, *, requests=1500):
     return simulation.run(load, num_draft_tokens=K, num_requests=requests, replication=0)
 
 
+@pytest.mark.slow
 def test_each_class_is_accepted_as_it_says(simulation):
     records, lengths = run(simulation), simulation.lengths(1500, 0)
     rounds = records.rounds

@@ -65,6 +65,7 @@ def by_request(rounds):
     return [rounds.num_accepted[order[rounds.request[order] == r]].tolist() for r in range(rounds.request.max() + 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_draft_tokens", [1, 3, 7])
 @pytest.mark.parametrize("drafts", ["sampled", "argmax"])
 def test_rounds_are_those_of_a_walk_along_the_lists(tmp_path, num_draft_tokens, drafts):

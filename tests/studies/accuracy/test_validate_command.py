@@ -32,6 +32,7 @@ def tables(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_answer_comes_first(command, tables):
     options = ("--measurements", tables / "mine.csv", "--scenario", DEMO, "--jobs", "1", "--quick")
     code, out, err = command("validate", *options)
@@ -92,6 +93,7 @@ def test_a_shipped_table_of_steps_by_name(command):
     assert re.match(r"Steps of h100-llama-3\.1-8b-batch-by-k: median error \d+\.\d%, largest [+-]\d+% over 23\.", out)
 
 
+@pytest.mark.slow
 def test_rows_that_cannot_be_simulated_are_listed(command, tables):
     table = TABLE.replace("eagle3", "").replace(",drafter", ",use_drafter")
     other = "other,concurrency,4,8,20,16,2,output_tokens_per_s,500,600,{kind: telepathy}\n"

@@ -34,6 +34,7 @@ def test_bars_are_as_long_as_the_parts():
     assert drawn == pytest.approx([1e3 * value for part in PARTS for value in table[f"{part}_s"]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batches", [[1], [1, 8, 64], [*range(1, 20), 65536]])
 def test_words_stay_on_the_canvas_and_apart(batches):
     figure = cost_figure(steps(batches, (0, 1, 64)), title=LONGEST, subtitle="a subtitle")

@@ -65,6 +65,7 @@ def texts(figure):
     return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
 
 
+@pytest.mark.slow
 def test_it_says_what_was_found(shape, draw):
     found = texts(draw(shape))
     for due in ("a title", "a subtitle", "no speculation", "K = 1", "K = 3", "output tokens/s", "256"):
@@ -79,6 +80,7 @@ def test_it_says_what_was_found(shape, draw):
     assert ("costs" in found) == (shape != "none")
 
 
+@pytest.mark.slow
 def test_words_stay_on_the_canvas(shape, draw):
     figure = draw(shape)
     figure.canvas.draw()
@@ -99,6 +101,7 @@ def test_the_same_data_give_the_same_bytes(shape, draw):
     assert png_bytes(draw(shape)) == png_bytes(draw(shape))
 
 
+@pytest.mark.slow
 def test_the_picture_has_the_size_promised(draw):
     png = png_bytes(draw("one"))
     assert png[:8] == b"\x89PNG\r\n\x1a\n"

@@ -37,6 +37,7 @@ def rows(curve, num_draft_tokens):
     return points[points["num_draft_tokens"] == num_draft_tokens]
 
 
+@pytest.mark.slow
 def test_columns_and_grid(curve):
     assert set(curve.points.columns) == COLUMNS
     assert not curve.points.isna().any().any()

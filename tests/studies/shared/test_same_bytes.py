@@ -45,6 +45,7 @@ def test_curves(written):
     assert {"curve.csv", "curve.svg", "scenario.yaml"} <= differing(first, written("curve", "--set", "seed=2"))
 
 
+@pytest.mark.slow
 def test_a_single_load(written):
     first = written("simulate")
     assert set(first) == {

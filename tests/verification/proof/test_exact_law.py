@@ -86,6 +86,7 @@ def test_accepted_drafts_of_the_toy(cells_of, accepted):
     assert total == accepted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("verify", "accepted"), [(verify_chain, 10 / 9), (verify_block, 11 / 9)])
 def test_the_verifiers_accept_as_many(verify, accepted):
     B, p, q = 200_000, np.array([1, 2]) / 3, np.array([2, 1]) / 3

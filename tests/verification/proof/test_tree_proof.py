@@ -60,6 +60,7 @@ def test_the_exact_test_sees_what_a_sample_may_miss(mutant, siblings):
     assert exact_tree_errors(mutant, siblings, SMALL_CASES).probes > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("siblings", ALL)
 @pytest.mark.parametrize(("models", "parents"), CASES)
 def test_the_cells_of_the_rule_fill_the_cube_and_the_draws_are_all_there_are(models, parents, siblings):

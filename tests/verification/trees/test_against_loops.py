@@ -245,6 +245,7 @@ def test_inputs_may_be_read_only(siblings):
         np.testing.assert_array_equal(inputs[name], value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("siblings", SIBLINGS)
 def test_holds_a_few_rows_of_the_vocabulary_whatever_the_batch(siblings):
     V = 50_000

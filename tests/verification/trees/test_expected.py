@@ -50,6 +50,7 @@ def test_the_mean_over_draws_is_that_of_the_enumeration(siblings, shape):
     assert abs(mean - due) <= 4 * error + 1e-12  # one-hot trees are all the same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("siblings", ["with_replacement", "without_replacement"])
 def test_of_a_chain_it_is_what_chains_keep(siblings):
     trees, _, _ = random_trees(siblings, 3, [SHAPES.index((-1, 0))])
