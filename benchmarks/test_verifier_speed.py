@@ -9,6 +9,7 @@ import pytest
 from samplers import plain_numpy
 
 from specsim.verification import core, verify_block, verify_chain
+from specsim.verification.arrays import Rule
 from specsim.verification.drafts import dense
 from specsim.verification.mixed import verified_by_numpy
 
@@ -49,7 +50,7 @@ def floor(draft, q, p, num_draft, accept, final):
 
 
 def in_numpy(draft, q, p, num_draft, accept, final):
-    return verified_by_numpy(dense(draft, q, p, num_draft), "token", None, accept, final)
+    return verified_by_numpy(dense(draft, q, p, num_draft), Rule.TOKEN, None, accept, final)
 
 
 def in_compiled(draft, q, p, num_draft, accept, final):
