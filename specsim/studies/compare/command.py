@@ -64,11 +64,9 @@ def compare(
     scenarios that are finished.
 
     Examples:
-    specsim compare llama3.1-8b-h100-eagle3 --variant 'h200: deployment.device=h200' --variant 'fp8: deployment.weight_format=fp8'
-
-    specsim compare a.yaml b.yaml --slo 'ttft:200 tpot:20' --rate '400 requests/s' --price h100-sxm=2.5 --price h200=3.2
-
-    specsim compare my.yaml --variant 'tp2: deployment.num_devices=2 deployment.tensor_parallel=2'
+    - specsim compare llama3.1-8b-h100-eagle3 --variant 'h200: deployment.device=h200' --variant 'fp8: deployment.weight_format=fp8'
+    - specsim compare a.yaml b.yaml --slo 'ttft:200 tpot:20' --rate '400 requests/s' --price h100-sxm=2.5 --price h200=3.2
+    - specsim compare my.yaml --variant 'tp2: deployment.num_devices=2 deployment.tensor_parallel=2'
     """  # noqa: E501, an example that can be pasted
     from specsim.inputs.read.compared import Asked, compared_inputs
     from specsim.reporting.publish import publish

@@ -37,9 +37,8 @@ def cost(
     the memory plan with and without the drafter. Nothing is simulated.
 
     Examples:
-    specsim cost llama3.1-8b-h100-eagle3 --batch 1,8,64 --num-draft-tokens 0,3
-
-    specsim cost my.yaml --batch 256 --context 4000 --prompt-tokens 2048 --out out/cost
+    - specsim cost llama3.1-8b-h100-eagle3 --batch 1,8,64 --num-draft-tokens 0,3
+    - specsim cost my.yaml --batch 256 --context 4000 --prompt-tokens 2048 --out out/cost
     """
     from specsim.inputs.read.scenario import load_scenario
     from specsim.reporting.publish import publish

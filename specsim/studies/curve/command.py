@@ -20,11 +20,9 @@ def curve(
     as CSV, PNG and SVG, the resolved scenario and the provenance. Ctrl-C stops the command and writes what is finished.
 
     Examples:
-    specsim curve llama3.1-8b-h100-eagle3
-
-    specsim curve llama3.1-8b-h100-eagle3-tree
-
-    specsim curve my.yaml --set deployment.device=h200 --set curve.batches=[1,16,64,256] --out out/h200
+    - specsim curve llama3.1-8b-h100-eagle3
+    - specsim curve llama3.1-8b-h100-eagle3-tree
+    - specsim curve my.yaml --set deployment.device=h200 --set curve.batches=[1,16,64,256] --out out/h200
     """
     from specsim.inputs.read.scenario import load_scenario
     from specsim.reporting.publish import publish

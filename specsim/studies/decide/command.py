@@ -29,9 +29,8 @@ def decide(
     the loss of one fixed length, and warnings. Writes the settings to files of their own.
 
     Examples:
-    specsim decide llama3.1-8b-h100-eagle3
-
-    specsim decide my.yaml --checkpoint yuhuili/EAGLE3-LLaMA3.1-Instruct-8B --set curve.batches=[1,8,32,128,512]
+    - specsim decide llama3.1-8b-h100-eagle3
+    - specsim decide my.yaml --checkpoint yuhuili/EAGLE3-LLaMA3.1-Instruct-8B --set curve.batches=[1,8,32,128,512]
     """
     from specsim.inputs.read.scenario import load_scenario
     from specsim.reporting.publish import publish

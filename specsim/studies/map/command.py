@@ -37,9 +37,8 @@ def map_speedups(
     length. Writes tables, and a figure with the break-even. Ctrl-C ends it; contexts that are finished are written.
 
     Examples:
-    specsim map llama3.1-8b-h100-eagle3
-
-    specsim map my.yaml --contexts 512,2048,8192 --batches 1,8,64,256 --num-draft-tokens 1,3,5
+    - specsim map llama3.1-8b-h100-eagle3
+    - specsim map my.yaml --contexts 512,2048,8192 --batches 1,8,64,256 --num-draft-tokens 1,3,5
     """
     from specsim.inputs.read.lists import counts
     from specsim.inputs.read.overrides import Option, named_by_option

@@ -55,9 +55,8 @@ def optimize(
     does, with other seeds, and prints settings to paste. Ctrl-C stops the command and writes what is finished.
 
     Examples:
-    specsim optimize llama3.1-8b-h100-eagle3 --price 2.5
-
-    specsim optimize my.yaml --slo 'ttft:200 tpot:20' --tensor-parallel 1,2 --max-num-seqs 128,512 --trials 60
+    - specsim optimize llama3.1-8b-h100-eagle3 --price 2.5
+    - specsim optimize my.yaml --slo 'ttft:200 tpot:20' --tensor-parallel 1,2 --max-num-seqs 128,512 --trials 60
     """
     from specsim.inputs.read.lists import counts, words
     from specsim.inputs.read.overrides import Option

@@ -35,11 +35,9 @@ def plan(
     writes the arms that are finished.
 
     Examples:
-    specsim plan llama3.1-8b-h100-eagle3
-
-    specsim plan llama3.1-8b-h100-eagle3 --slo 'ttft:200 tpot.p90:20' --rate '400 requests/s' --price 2.5
-
-    specsim plan my.yaml --policies static,goodput --num-draft-tokens 1,2,3,5
+    - specsim plan llama3.1-8b-h100-eagle3
+    - specsim plan llama3.1-8b-h100-eagle3 --slo 'ttft:200 tpot.p90:20' --rate '400 requests/s' --price 2.5
+    - specsim plan my.yaml --policies static,goodput --num-draft-tokens 1,2,3,5
     """
     from specsim.inputs.read.lists import counts, words
     from specsim.inputs.read.overrides import Option

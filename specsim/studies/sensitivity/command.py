@@ -28,9 +28,8 @@ def sensitivity(
     finished.
 
     Examples:
-    specsim sensitivity llama3.1-8b-h100-eagle3
-
-    specsim sensitivity my.yaml --change 0.2 --set speculation.policy.num_draft_tokens=2
+    - specsim sensitivity llama3.1-8b-h100-eagle3
+    - specsim sensitivity my.yaml --change 0.2 --set speculation.policy.num_draft_tokens=2
     """
     from specsim.errors import Gathered
     from specsim.inputs.read.scenario import load_scenario

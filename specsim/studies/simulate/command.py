@@ -35,13 +35,10 @@ def simulate(
     request's path through them. Ctrl-C stops the command and writes the runs that are finished.
 
     Examples:
-    specsim simulate llama3.1-8b-h100-eagle3
-
-    specsim simulate my.yaml --set 'workload.load={kind: poisson, rate: 4 requests/s}' --out out/poisson
-
-    specsim simulate my.yaml --check --trace my-trace.json
-
-    specsim simulate my.yaml --format parquet --rounds
+    - specsim simulate llama3.1-8b-h100-eagle3
+    - specsim simulate my.yaml --set 'workload.load={kind: poisson, rate: 4 requests/s}' --out out/poisson
+    - specsim simulate my.yaml --check --trace my-trace.json
+    - specsim simulate my.yaml --format parquet --rounds
     """
     from specsim.inputs.read.scenario import load_scenario
     from specsim.reporting.folders import refuse_existing, scratch_beside

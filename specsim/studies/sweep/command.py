@@ -55,11 +55,9 @@ def sweep(
     intervals, and a figure where one or two things vary. Failed cells are listed, with exit code 1.
 
     Examples:
-    specsim sweep load-by-draft-length
-
-    specsim sweep my-grid.yaml --jobs 8 --format parquet
-
-    specsim sweep my-grid.yaml --backend dask --address tcp://scheduler:8786 --yes
+    - specsim sweep load-by-draft-length
+    - specsim sweep my-grid.yaml --jobs 8 --format parquet
+    - specsim sweep my-grid.yaml --backend dask --address tcp://scheduler:8786 --yes
     """
     from specsim.errors import Gathered, Problem
     from specsim.inputs.read.grid import read_grid

@@ -39,9 +39,8 @@ def calibrate(
     loops: each is simulated once and timed again under every candidate, which takes minutes for long runs.
 
     Examples:
-    specsim calibrate mine.csv --scenario mine.yaml --out mine-engine.yaml
-
-    specsim calibrate --steps a100-llama-3.1-8b-median-itl --start vllm
+    - specsim calibrate mine.csv --scenario mine.yaml --out mine-engine.yaml
+    - specsim calibrate --steps a100-llama-3.1-8b-median-itl --start vllm
     """
     from specsim.errors import InputError, Problem
     from specsim.inputs.measured.serving_tables import read_measurements

@@ -43,13 +43,10 @@ def validate(
     a table of your own are in docs/measurements.md.
 
     Examples:
-    specsim validate
-
-    specsim validate --measurements mine.csv --scenario mine.yaml --out out/accuracy
-
-    specsim validate --steps gh200-apertus-8b-forward
-
-    specsim validate --operators
+    - specsim validate
+    - specsim validate --measurements mine.csv --scenario mine.yaml --out out/accuracy
+    - specsim validate --steps gh200-apertus-8b-forward
+    - specsim validate --operators
     """
     from specsim.inputs.measured.operator_tables import installed
     from specsim.inputs.measured.serving_tables import read_measurements
