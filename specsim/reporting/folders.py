@@ -92,8 +92,14 @@ def write_folder(folder: Path, writers: Mapping[str, Writer], *, force: bool) ->
         for name, write in writers.items():
             write(scratch / name)
         folder.mkdir(parents=True, exist_ok=True)
+        blocked = [name for name in writers if (folder / name).is_dir()]
+        if blocked:
+            remedy = (
+                f"holds folders called {', '.join(blocked)}, as files of the result are; name another folder with --out"
+            )
+            raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
         for old in _earlier(folder):
-            old.unlink(missing_ok=True)
+            old.unlink()
         for name in writers:
             os.replace(scratch / name, folder / name)
 
@@ -112,7 +118,7 @@ def _earlier(folder: Path) -> list[Path]:
     """The files of an earlier result, as its manifest names them; other files are left alone."""
     try:
         names = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-        return [folder / name for name in names if name == Path(name).name]
+        return [folder / name for name in names if name == Path(name).name and (folder / name).is_file()]
     except (OSError, ValueError, TypeError, KeyError):
         return []
 

@@ -79,12 +79,26 @@ def test_force_replaces_its_own_files_and_leaves_others_alone(tmp_path):
     assert (tmp_path / "notes.txt").read_text() == "old"
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"files": 3}', '{"files": [3]}'])
-def test_a_manifest_that_says_nothing_removes_nothing(tmp_path, content):
+ELSEWHERE = '{"files": ["..", ".", "", "sub", "../notes.txt", "/etc/hostname", "a\\u0000b"]}'
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"files": 3}', '{"files": [3]}', ELSEWHERE])
+def test_a_manifest_that_names_no_file_of_the_folder_removes_nothing(tmp_path, content):
     (tmp_path / MANIFEST).write_text(content)
     (tmp_path / "notes.txt").write_text("old")
+    (tmp_path / "sub").mkdir()
     write_folder(tmp_path, FILES, force=True)
-    assert names(tmp_path) == ["a.txt", "b.bin", MANIFEST, "notes.txt"]
+    assert names(tmp_path) == ["a.txt", "b.bin", MANIFEST, "notes.txt", "sub"]
+
+
+def test_a_folder_in_the_place_of_a_file_leaves_an_earlier_result_whole(tmp_path):
+    (tmp_path / "a.txt").write_text("old")
+    (tmp_path / MANIFEST).write_text(manifest(["a.txt", MANIFEST], {}))
+    (tmp_path / "b.bin").mkdir()
+    with pytest.raises(InputError, match=r"holds folders called b\.bin"):
+        write_folder(tmp_path, FILES, force=True)
+    assert names(tmp_path) == ["a.txt", "b.bin", MANIFEST]
+    assert (tmp_path / "a.txt").read_text() == "old"
 
 
 def test_what_is_read_must_lie_elsewhere(tmp_path):
