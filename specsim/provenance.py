@@ -12,7 +12,7 @@ from pathlib import Path
 import specsim
 
 PACKAGES = ("numpy", "scipy", "pandas", "pydantic", "pyyaml", "matplotlib", "typer", "rich")
-SHOW = {"answer", "command", "figure", "files", "tables", "text"}
+SHOW = {"answer", "command", "figure", "tables", "text"}
 """Roles of files that show what others find, as their names or the last words of them say: ``text``, ``fleet_text``."""
 SHOWING_PARTS = {"cli", "reporting"}
 

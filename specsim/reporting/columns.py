@@ -22,6 +22,7 @@ Read = TypeVar("Read", contravariant=True)
 """Rows that a column can read: one that reads a kind of row reads any narrower kind too."""
 Described = Mapping[str, tuple[str, str]]
 """Column name → its unit (empty without one) and what it is."""
+LOWER, UPPER = "lower end of the 95 % interval of {}", "upper end of the 95 % interval of {}"
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ def with_ends(
 
     return (
         Column(name, end("estimate"), unit, description, head, cell),
-        Column(f"{name}_low", end("low"), unit, f"lower end of the 95 % interval of {name}"),
-        Column(f"{name}_high", end("high"), unit, f"upper end of the 95 % interval of {name}"),
+        Column(f"{name}_low", end("low"), unit, LOWER.format(name)),
+        Column(f"{name}_high", end("high"), unit, UPPER.format(name)),
     )
 
 
@@ -100,8 +101,8 @@ def crossing_columns(
 
     return (
         Column(name, part("batch"), "requests", description),
-        Column(f"{ends}_low", part("low"), "requests", f"lower end of its 95 % interval: {name}"),
-        Column(f"{ends}_high", part("high"), "requests", f"upper end of its 95 % interval: {name}"),
+        Column(f"{ends}_low", part("low"), "requests", LOWER.format(name)),
+        Column(f"{ends}_high", part("high"), "requests", UPPER.format(name)),
     )
 
 
@@ -252,8 +253,8 @@ def interval_described(name: str, unit: str, description: str) -> dict[str, tupl
     """The entries of an estimate and of the ends of its 95 % interval."""
     return {
         name: (unit, description),
-        f"{name}_low": (unit, f"lower end of the 95 % interval of {name}"),
-        f"{name}_high": (unit, f"upper end of the 95 % interval of {name}"),
+        f"{name}_low": (unit, LOWER.format(name)),
+        f"{name}_high": (unit, UPPER.format(name)),
     }
 
 

@@ -43,7 +43,6 @@ class Answer:
         tables: for the terminal, for files, or for both.
         figures: file name without its ending → the figure, written as PNG and SVG.
         files: file name → what writes it, for what is no table or figure.
-        dictionary: of tables among ``files``, file name → what each column is.
         appendix: text that is printed below the tables, such as settings to paste.
         footer: lines printed last and not written, such as where a trace lies.
         beside: option that names a file → what writes that file, once the folder is written.
@@ -56,7 +55,6 @@ class Answer:
     tables: Sequence[AnyTable] = ()
     figures: Mapping[str, Figure] = field(default_factory=dict)
     files: Mapping[str, Writer] = field(default_factory=dict)
-    dictionary: Mapping[str, list[dict[str, str]]] = field(default_factory=dict)
     appendix: str = ""
     footer: Sequence[str] = ()
     beside: Mapping[str, Writer] = field(default_factory=dict)
@@ -136,7 +134,7 @@ def answer_files(answer: Answer) -> dict[str, Writer]:
 
     text = as_text(answer.sentences, *_shown(answer)) + (f"{answer.appendix}\n" if answer.appendix else "")
     files: dict[str, Writer] = {ANSWER: text_writer(text), **answer.files}
-    dictionary = dict(answer.dictionary)
+    dictionary: dict[str, list[dict[str, str]]] = {}
     for table in answer.tables:
         if table.file:
             files[table.file] = table.writer()

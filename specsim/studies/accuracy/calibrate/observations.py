@@ -23,7 +23,7 @@ from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import Inputs, load_scenario
 from specsim.simulation.replica import Simulation
 from specsim.studies.accuracy.calibrate.replay import RecordedRun, record
-from specsim.studies.accuracy.calibrate.run import Observation, Progress
+from specsim.studies.accuracy.calibrate.run import Observation
 from specsim.studies.accuracy.validate.measured import (
     BASE,
     Arm,
@@ -33,6 +33,7 @@ from specsim.studies.accuracy.validate.measured import (
     drafter_overrides,
 )
 from specsim.studies.accuracy.validate.steps import step_reach, step_seconds
+from specsim.studies.shared.points import Progress
 
 
 class Seen(NamedTuple):

@@ -17,8 +17,8 @@ from specsim.arrays import Floats
 from specsim.inputs.models.engine import Engine
 from specsim.inputs.models.hardware import Device
 from specsim.studies.accuracy.calibrate.parameters import PARAMETERS, Parameter, own_value, prior_value, with_values
+from specsim.studies.shared.points import Progress
 
-Progress = Callable[[float], None]
 NOISE = 0.02  # relative standard error of a measured point; repeated runs of one job differ by about this much
 KEPT = 0.95  # a parameter whose standard error stays above this share of its prior's is not identified
 UNTOUCHED = 0.99  # at this share the points say nothing
