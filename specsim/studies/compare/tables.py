@@ -150,7 +150,7 @@ def _shown_columns(ranked: Ranking) -> list[Column[Offer]]:
 def _rate_of_cost(offer: Offer) -> str:
     dollars = offer.plan.dollars_per_million(offer.result)
     value = offer.tokens_per_s_per_gpu if dollars is None else dollars
-    return plain(value, 3) if offer.result.pressure else ""
+    return plain(value, 3) if offer.result.bottleneck else ""
 
 
 def _hourly(offer: Offer) -> str:
@@ -163,4 +163,4 @@ def _extra(ranked: Ranking, offer: Offer) -> str:
 
 
 def _binds(offer: Offer) -> str:
-    return binds(offer.plan.limits, offer.result.capacity) if offer.result.pressure else "no rate"
+    return binds(offer.plan.limits, offer.result.capacity) if offer.result.bottleneck else "no rate"

@@ -104,7 +104,7 @@ def _details(found: Optimum, one: Finalist) -> dict[str, Any]:
         "policy": policy.model_dump(mode="json", exclude_none=True) if policy else None,
         "rates_by_seed": one.result.capacity.rates.tolist(),
         "cost_over_cheapest": ratio and {"estimate": ratio.estimate, "low": ratio.low, "high": ratio.high},
-        "pressure": one.result.pressure and one.result.pressure._asdict(),
+        "pressure": one.result.bottleneck and one.result.bottleneck._asdict(),
     }
 
 

@@ -49,9 +49,9 @@ class Trial(NamedTuple):
     @property
     def runs(self) -> Hashable:
         """Equal for settings whose runs are the same, since a limit that is never reached changes nothing."""
-        if self.result is None or self.result.pressure is None:
+        if self.result is None or self.result.bottleneck is None:
             return self.settings
-        short = self.result.pressure
+        short = self.result.bottleneck
         used = (short.busy, short.kv_mean, short.prefill, short.bandwidth, short.flops)
         return self.num_devices, self.arm.name, tuple(self.result.capacity.rates.tolist()), used
 

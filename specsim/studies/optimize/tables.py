@@ -122,11 +122,11 @@ def _dollars(found: Optimum, row: Tried) -> float:
 
 
 def _stops(found: Optimum, result: ArmResult) -> str:
-    return binds(found.limits, result.capacity).lower() if result.pressure else ""
+    return binds(found.limits, result.capacity).lower() if result.bottleneck else ""
 
 
 def _resource(result: ArmResult) -> str:
-    return result.pressure.resource if result.pressure else ""
+    return result.bottleneck.resource if result.bottleneck else ""
 
 
 def finalists_table(found: Optimum) -> Table[Finalist]:
@@ -160,7 +160,7 @@ def _over(found: Optimum, one: Finalist) -> str:
 
 
 def _binds(found: Optimum, one: Finalist) -> str:
-    return binds(found.limits, one.result.capacity) if one.result.pressure else "no rate"
+    return binds(found.limits, one.result.capacity) if one.result.bottleneck else "no rate"
 
 
 class Worth(NamedTuple):

@@ -111,7 +111,7 @@ def _against_own(found: Optimum) -> str:
 
 def _binding(found: Optimum) -> Iterator[str]:
     best = found.best
-    if best.result.pressure:
+    if best.result.bottleneck:
         rate = plain(best.result.capacity.bound, 3)
         yield f"A replica then serves {rate} requests/s; {binding_words(found.limits, best.result)}."
 

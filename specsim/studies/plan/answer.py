@@ -53,9 +53,10 @@ def _details(result: PlanResult, found: ArmResult) -> dict[str, Any]:
         "name": found.arm.name,
         "rates_by_seed": found.capacity.rates.tolist(),
         "gain": asdict(gain) if gain else None,
-        "pressure": found.pressure._asdict() if found.pressure else None,
+        "pressure": found.bottleneck._asdict() if found.bottleneck else None,
         "floors": [
-            {"limit": floor.limit._asdict(), "seconds": floor.seconds, "parts": floor.parts} for floor in found.floors
+            {"limit": latency.limit._asdict(), "seconds": latency.seconds, "parts": latency.parts}
+            for latency in found.unloaded
         ],
         "serving": serving._replace(replicas=serving.replicas.tolist())._asdict() if serving else None,
     }

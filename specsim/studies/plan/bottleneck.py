@@ -21,7 +21,7 @@ KINDS = {"weights": "bandwidth", "kv": "bandwidth", "compute": "compute", "launc
 """What a part of a step's time is spent on; other parts are named as they are."""
 
 
-class Pressure(NamedTuple):
+class Bottleneck(NamedTuple):
     """What a run made use of.
 
     Attributes:
@@ -53,7 +53,7 @@ class Pressure(NamedTuple):
     parts: dict[str, float]
 
 
-def pressure(simulation: Simulation, num_draft_tokens: int, run: RunRecords, window: Window | None) -> Pressure:
+def bottleneck_of(simulation: Simulation, num_draft_tokens: int, run: RunRecords, window: Window | None) -> Bottleneck:
     """What a run of an arm made use of, within a window; the whole run where there is none."""
     steps = run.steps
     replica = np.zeros(len(steps.start), np.int64) if steps.replica is None else steps.replica
@@ -69,7 +69,7 @@ def pressure(simulation: Simulation, num_draft_tokens: int, run: RunRecords, win
     lasts = np.maximum(steps.end - steps.start, np.finfo(np.float64).tiny)
     spent = (steps.parts / lasts[:, None] * seconds[:, None]).sum(axis=0) / total
     span = window or (float(run.requests.arrival.min()), float(run.requests.finish.max()))
-    found = Pressure(
+    found = Bottleneck(
         "",
         0.0,
         busy_share(steps, span) / len(pools),
@@ -91,7 +91,7 @@ def pressure(simulation: Simulation, num_draft_tokens: int, run: RunRecords, win
     return found._replace(resource=resource, utilisation=_utilisation(resource, found))
 
 
-def _shortest(full: dict[str, float], found: Pressure) -> str:
+def _shortest(full: dict[str, float], found: Bottleneck) -> str:
     """What is full for the most time; where nothing often is, what steps take most of their time for."""
     often = max(full, key=lambda name: full[name])
     if full[often] >= OFTEN:
@@ -104,7 +104,7 @@ def _shortest(full: dict[str, float], found: Pressure) -> str:
     return max(kinds, key=lambda kind: kinds[kind])
 
 
-def _utilisation(resource: str, found: Pressure) -> float:
+def _utilisation(resource: str, found: Bottleneck) -> float:
     match resource:
         case "KV":
             return found.kv_peak

@@ -20,11 +20,11 @@ from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.fleet import simulation_of
 from specsim.studies.plan.arms import Arm, arms_of
-from specsim.studies.plan.bottleneck import Pressure, pressure
+from specsim.studies.plan.bottleneck import Bottleneck, bottleneck_of
 from specsim.studies.plan.capacity import SMALLEST_SHARE, Capacity, capacity, rate_ratio
 from specsim.studies.plan.demand import Demand, demand_of
 from specsim.studies.plan.trials import Trials
-from specsim.studies.plan.unloaded import Floor, floors
+from specsim.studies.plan.unloaded import UnloadedLatency, unloaded_latencies
 from specsim.studies.shared.executors import Workers, spread
 from specsim.studies.shared.points import Progress
 
@@ -38,16 +38,16 @@ class ArmResult(NamedTuple):
     Attributes:
         arm: how it drafts.
         capacity: what it serves within the limits.
-        floors: each limit against an empty system, where no rate meets them all; empty elsewhere.
-        pressure: what it is short of at the bound; None where no rate meets the limits.
+        unloaded: each limit against an empty system, where no rate meets them all; empty elsewhere.
+        bottleneck: what it is short of at the bound; None where no rate meets the limits.
         tokens_per_request: mean output tokens.
         reached: how far steps went at the bound.
     """
 
     arm: Arm
     capacity: Capacity
-    floors: tuple[Floor, ...]
-    pressure: Pressure | None
+    unloaded: tuple[UnloadedLatency, ...]
+    bottleneck: Bottleneck | None
     tokens_per_request: float
     reached: Reach | None
 
@@ -234,14 +234,14 @@ def measure_arm(inputs: Inputs, arm: Arm) -> ArmResult:
     trials = Trials(inputs, arm, limits_of(plan, scenario.slo))
     found = capacity(trials, plan)
     if not found.bound:
-        return ArmResult(arm, found, tuple(floors(trials, FLOOR_REQUESTS)), None, 0.0, None)
+        return ArmResult(arm, found, tuple(unloaded_latencies(trials, FLOOR_REQUESTS)), None, 0.0, None)
     run = trials.run(found.bound, 0, found.num_requests)
-    short = pressure(trials.simulation, arm.num_draft_tokens, run, steady_window(run.requests))
+    short = bottleneck_of(trials.simulation, arm.num_draft_tokens, run, steady_window(run.requests))
     return ArmResult(arm, found, (), short, float(run.requests.output_tokens.mean()), reach(run.steps))
 
 
 def missed_limits(inputs: Inputs, found: Mapping[str, ArmResult]) -> list[Problem]:
-    """What even the best of several cannot meet, with its floor and what causes it.
+    """What even the best of several cannot meet, with its unloaded latency and what causes it.
 
     Args:
         inputs: the scenario.
@@ -249,16 +249,18 @@ def missed_limits(inputs: Inputs, found: Mapping[str, ArmResult]) -> list[Proble
     """
     where = str(inputs.files["scenario"])
 
-    def nearest(limit: Limit) -> tuple[Floor, str]:
-        floors_of = [(floor, name) for name, one in found.items() for floor in one.floors if floor.limit == limit]
-        return min(floors_of, key=lambda pair: pair[0].seconds)
+    def nearest(limit: Limit) -> tuple[UnloadedLatency, str]:
+        candidates = [
+            (latency, name) for name, one in found.items() for latency in one.unloaded if latency.limit == limit
+        ]
+        return min(candidates, key=lambda pair: pair[0].seconds)
 
     problems = []
-    for limit in [floor.limit for floor in next(iter(found.values())).floors]:
-        floor, name = nearest(limit)
-        if floor.missed:
+    for limit in [latency.limit for latency in next(iter(found.values())).unloaded]:
+        latency, name = nearest(limit)
+        if latency.missed:
             remedy = (
-                f"even an empty system takes {1e3 * floor.seconds:.4g} ms at best ({name}; {floor.made_of}); "
+                f"even an empty system takes {1e3 * latency.seconds:.4g} ms at best ({name}; {latency.made_of}); "
                 "raise the limit, or change the deployment"
             )
             problems.append(

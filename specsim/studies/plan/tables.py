@@ -50,15 +50,15 @@ def arm_columns(plan: PlanResult) -> list[Column[PlannedArm]]:
             "", "gain", _gain,
         ),
         Column(
-            "binds", lambda row: _binds(row).lower() if row.result.pressure else "empty system", "",
+            "binds", lambda row: _binds(row).lower() if row.result.bottleneck else "empty system", "",
             "binding limit, saturation, or an empty system that misses a limit", "binds", _binds, left=True,
         ),
         Column(
-            "short_of", lambda row: row.result.pressure.resource if row.result.pressure else "", "",
+            "short_of", lambda row: row.result.bottleneck.resource if row.result.bottleneck else "", "",
             "bottleneck of the server at the bound", "bottleneck", lambda row: short_of(row.result), left=True,
         ),
         Column(
-            "utilisation", lambda row: row.result.pressure.utilisation if row.result.pressure else None, "",
+            "utilisation", lambda row: row.result.bottleneck.utilisation if row.result.bottleneck else None, "",
             "share of the bottleneck that is used",
         ),
         Column("tokens_per_s", lambda row: row.result.tokens_per_s, "tokens/s", "output tokens/s at the bound"),
@@ -91,18 +91,18 @@ def arm_columns(plan: PlanResult) -> list[Column[PlannedArm]]:
 def _mean(row: PlannedArm) -> str:
     capacity = row.result.capacity
     half = max(100 * capacity.half_width, grid_step(row.scenario))
-    return f"{plain(capacity.mean, 3)} ± {half:.1f}%" if row.result.pressure else ""
+    return f"{plain(capacity.mean, 3)} ± {half:.1f}%" if row.result.bottleneck else ""
 
 
 def _gain(row: PlannedArm) -> str:
     gain = row.plan.gain(row.result)
-    return f"{gain.estimate:.2f}×" if gain and row.result.arm.policy and row.result.pressure else ""
+    return f"{gain.estimate:.2f}×" if gain and row.result.arm.policy and row.result.bottleneck else ""
 
 
 def _binds(row: PlannedArm) -> str:
-    if row.result.pressure:
+    if row.result.bottleneck:
         return binds(row.plan.limits, row.result.capacity)
-    return "empty system" if any(floor.missed for floor in row.result.floors) else ""
+    return "empty system" if any(latency.missed for latency in row.result.unloaded) else ""
 
 
 def _dollars(row: PlannedArm) -> str:

@@ -72,7 +72,7 @@ def binds(limits: tuple[Limit, ...], capacity: Capacity) -> str:
 
 def short_of(result: ArmResult) -> str:
     """``KV 97%``: the bottleneck at the bound, and how much of it is used; empty without a rate."""
-    short = result.pressure
+    short = result.bottleneck
     return f"{short.resource} {short.utilisation:.0%}" if short else ""
 
 
@@ -88,7 +88,7 @@ def arm_words(scenario: Scenario, arm: Arm) -> str:
 
 def binding_words(limits: tuple[Limit, ...], result: ArmResult) -> str:
     """The binding limit and the bottleneck there."""
-    short = result.pressure
+    short = result.bottleneck
     if short is None:
         return "no rate meets the limits"
     limit = "saturation, not a latency limit, binds"
@@ -155,13 +155,12 @@ def bound_sentences(scenario: Scenario, capacity: Capacity) -> Iterator[str]:
 def floor_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     """Why an arm meets the limits at no rate."""
     for found in result.arms:
-        who, missed = arm_words(scenario, found.arm).capitalize(), [floor for floor in found.floors if floor.missed]
-        for floor in missed:
-            yield (
-                f"{who}, even an empty system takes {1e3 * floor.seconds:.4g} ms (limit: {limit_words(floor.limit)}): "
-                f"{floor.made_of}."
-            )
-        if found.floors and not missed:
+        who = arm_words(scenario, found.arm).capitalize()
+        missed = [latency for latency in found.unloaded if latency.missed]
+        for latency in missed:
+            takes, limit = 1e3 * latency.seconds, limit_words(latency.limit)
+            yield f"{who}, even an empty system takes {takes:.4g} ms (limit: {limit}): {latency.made_of}."
+        if found.unloaded and not missed:
             yield f"{who}, the limits are met in an empty system but at no rate."
 
 

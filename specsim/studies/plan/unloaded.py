@@ -12,7 +12,7 @@ from specsim.studies.plan.trials import Trials
 NAMED = 0.05  # a smaller part of a step is not named
 
 
-class Floor(NamedTuple):
+class UnloadedLatency(NamedTuple):
     """One limit against an empty system.
 
     Attributes:
@@ -37,12 +37,12 @@ class Floor(NamedTuple):
         return ", ".join(f"{part} {share:.0%}" for part, share in self.parts.items() if share >= NAMED)
 
 
-def floors(trials: Trials, num_requests: int) -> list[Floor]:
+def unloaded_latencies(trials: Trials, num_requests: int) -> list[UnloadedLatency]:
     """Every limit against the latencies of requests that come one at a time."""
     run = trials.alone(num_requests)
     found = percentiles_of(run, trials.limits, None)
     return [
-        Floor(limit, seconds, _parts(run, limit.latency))
+        UnloadedLatency(limit, seconds, _parts(run, limit.latency))
         for limit, seconds in zip(trials.limits, found.tolist(), strict=True)
     ]
 

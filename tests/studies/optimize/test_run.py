@@ -16,7 +16,7 @@ from specsim.studies.optimize.optimum import Finalist, Trial, distinct
 from specsim.studies.optimize.run import simulate_optimum
 from specsim.studies.optimize.space import Settings, Space, changed, limited, own_settings, space_of
 from specsim.studies.plan.arms import Arm
-from specsim.studies.plan.bottleneck import Pressure
+from specsim.studies.plan.bottleneck import Bottleneck
 from specsim.studies.plan.capacity import Capacity, rate_ratio
 from specsim.studies.plan.run import ArmResult, measure_arm, simulate_plan
 
@@ -210,15 +210,15 @@ def test_a_profile_keeps_its_limits_or_has_them_for_both_ways():
     assert limited(plain, plain.max_num_seqs, plain.max_num_batched_tokens) is plain
 
 
-def pressure(**parts):
-    shares = dict.fromkeys(Pressure._fields[1:-2], 0.5) | {"preemptions": 0, "parts": {}}
-    return Pressure(resource="compute", **(shares | parts))
+def bottleneck_of(**parts):
+    shares = dict.fromkeys(Bottleneck._fields[1:-2], 0.5) | {"preemptions": 0, "parts": {}}
+    return Bottleneck(resource="compute", **(shares | parts))
 
 
 def trial(settings, rates=(5.0, 6.0, 7.0), **parts):
     capacity = Capacity(np.array(rates), 1000, 9.0, 0)
     arm = Arm(policy_of(settings))
-    return Trial(settings, arm, 1, ArmResult(arm, capacity, (), pressure(**parts), 16.0, None), 16.0)
+    return Trial(settings, arm, 1, ArmResult(arm, capacity, (), bottleneck_of(**parts), 16.0, None), 16.0)
 
 
 def test_of_equal_runs_the_one_that_changes_least_is_kept():

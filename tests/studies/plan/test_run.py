@@ -17,7 +17,7 @@ from specsim.studies.plan.capacity import Capacity, capacity, lower_bound
 from specsim.studies.plan.demand import Demand, counted, demand_of
 from specsim.studies.plan.run import measure_arm, simulate_plan
 from specsim.studies.plan.trials import Trials
-from specsim.studies.plan.unloaded import floors
+from specsim.studies.plan.unloaded import unloaded_latencies
 
 pytestmark = pytest.mark.slow
 
@@ -165,26 +165,26 @@ def test_limits_that_an_empty_system_misses_come_with_the_floor_and_its_parts():
         simulate_plan(inputs, jobs=1)
     [problem] = caught.value.problems
     assert problem.path == "ttft p99"
-    floor = min(floors(trials_of(inputs, arm), 1000)[0].seconds for arm in arms_of(inputs.scenario))
-    assert f"{1e3 * floor:.4g} ms" in problem.remedy
+    latency = min(unloaded_latencies(trials_of(inputs, arm), 1000)[0].seconds for arm in arms_of(inputs.scenario))
+    assert f"{1e3 * latency:.4g} ms" in problem.remedy
     assert "weights" in problem.remedy
 
 
 def test_an_arm_that_alone_misses_a_limit_says_so_and_the_others_are_planned():
     between = "{e2e: {p50: %.6f ms}}"
-    alone = [floors(trials_of(planned(slo=between % 1e6), arm), 200)[0] for arm in (Arm(None), OWN)]
-    plain, drafted = (floor.seconds for floor in alone)
+    alone = [unloaded_latencies(trials_of(planned(slo=between % 1e6), arm), 200)[0] for arm in (Arm(None), OWN)]
+    plain, drafted = (latency.seconds for latency in alone)
     inputs = planned(slo=between % (500 * (plain + drafted)), settings=QUICK)
     missing, found = (measure_arm(inputs, arm) for arm in (Arm(None), OWN))
     assert drafted < plain
     assert missing.capacity.bound == 0
-    assert missing.floors[0].missed
+    assert missing.unloaded[0].missed
     assert found.capacity.bound > 0
-    assert not found.floors
+    assert not found.unloaded
 
 
 def test_parts_of_a_floor_are_those_of_the_steps_it_is_about():
-    [first, later] = floors(trials_of(planned(slo="{ttft: {p50: 1 s}, tpot: {p50: 1 s}}"), Arm(None)), 100)
+    [first, later] = unloaded_latencies(trials_of(planned(slo="{ttft: {p50: 1 s}, tpot: {p50: 1 s}}"), Arm(None)), 100)
     assert sum(first.parts.values()) == pytest.approx(1)
     assert first.parts["compute"] > later.parts["compute"]
     assert next(iter(later.parts)) == "weights"
@@ -195,7 +195,7 @@ def test_what_is_short_is_what_there_is_little_of():
 
     def short(**engine):
         changed = base.engine.model_copy(update=engine)
-        return measure_arm(type(base)(**{**vars(base), "engine": changed}), Arm(None)).pressure
+        return measure_arm(type(base)(**{**vars(base), "engine": changed}), Arm(None)).bottleneck
 
     places = short(max_num_seqs=4)
     assert places.resource == "max_num_seqs"
@@ -216,7 +216,7 @@ def test_what_is_short_is_what_there_is_little_of():
             ),
         }
     )
-    assert measure_arm(kept, Arm(None)).pressure.resource == "KV"
+    assert measure_arm(kept, Arm(None)).bottleneck.resource == "KV"
 
 
 def test_replicas_follow_the_rates():
