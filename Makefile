@@ -39,7 +39,7 @@ bench: .venv/installed  ## speeds of the verifier, the engine and sweeps
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/whole_process.py
 
-published: .venv/installed  ## predicted against published and our own measurements (3 minutes); renews docs/accuracy/
+published: .venv/installed  ## predicted against published and our own measurements (half a minute); renews docs/accuracy/
 	$(BIN)/specsim validate --out docs/accuracy --force
 
 operators: .venv/installed  ## single operators against measured tables (needs the extra operators); renews docs/operators/

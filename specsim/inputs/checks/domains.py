@@ -44,7 +44,9 @@ def domains(scenario: Scenario) -> list[Domain]:
     )
     traced = (
         Domain(f"workload.domains[{number}]", acceptance, first.temperature)
-        for number, acceptance in sorted(workload.domains.items())  # luck goes by place, and no order is stated
+        for number, acceptance in sorted(
+            workload.domains.items()
+        )  # uniforms go by position; the order of the keys is free
     )
     return [first, *classes, *traced]
 

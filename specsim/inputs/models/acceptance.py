@@ -79,7 +79,7 @@ class _Acceptance(_Sourced):
     at overlap 0.7 and 4 drafts 2 % more tokens with 0.3, 6 % with 1, 11 % with 3, 15 % with 100."""
     spread: Annotated[Number, Field(gt=0, lt=0.5)] | None = None
     """Standard deviation, from request to request, of the acceptance at the first position, which is Beta distributed
-    with the acceptance stated as its mean. Left out, all requests are alike."""
+    with the given acceptance as its mean. Left out, all requests are alike."""
     hard_stretches: HardStretches | None = None
     """Stretches of the output in which drafts are accepted less often. Left out, all of it is alike."""
     by_context: ByContext | None = None

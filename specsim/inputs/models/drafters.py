@@ -187,7 +187,7 @@ class BlockParallelHead(LoadedDrafter):
 class NgramLookup(DrafterInput):
     """Drafts looked up in the text so far: vLLM's n-gram (prompt lookup) or suffix decoding. No model, no passes.
 
-    The acceptance stated is that of drafts that were found, as engines log it: steps without one are not in it.
+    The given acceptance is that of drafts that were found, as engines log it: steps without one are not in it.
     """
 
     kind: Literal["ngram"]

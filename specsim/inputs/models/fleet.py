@@ -133,7 +133,7 @@ class Disaggregation(Input):
     prefill: Groups
     """A number of replicas, or groups of them; requests come to these."""
     decode: Groups
-    """Likewise; a prompt's cache goes to one of these once its first token is out."""
+    """A number of replicas, or groups of them; a prompt's cache goes to one of these once its first token is out."""
     kv_transfer: KVTransfer
     decode_router: Balancer = RoundRobin(kind="round_robin")
     """Which replica decodes a request, chosen when its prompt is complete."""

@@ -106,7 +106,7 @@ class Scenario(Input):
     description: str = ""
     deployment: Deployment
     fleet: Fleet | None = None
-    """Several replicas behind a router; one replica, unless stated."""
+    """Several replicas behind a router; by default one replica."""
     speculation: Speculation
     workload: Workload
     slo: SLO = SLO()

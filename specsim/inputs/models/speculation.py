@@ -22,7 +22,7 @@ class Speculation(Input):
 
     drafter: Drafter
     drafts: Literal["sampled", "argmax"] | None = None
-    """How the drafts of a chain are made. sampled, unless stated: drawn from the drafter's distribution; argmax: its
+    """How the drafts of a chain are made. sampled (default): drawn from the drafter's distribution; argmax: its
     most likely tokens, as vLLM does for EAGLE heads by default, and each is accepted with the target's probability for
     it. What n-grams look up counts as argmax; of trees, siblings says it."""
     verifier: Rule = "token"

@@ -51,13 +51,13 @@ class NgramModels(Input):
     target_order: Order
     """Tokens of the target's n-grams, the one it predicts included: 1 knows no context."""
     drafter_order: Order
-    """Likewise of the drafter's, no more than the target's."""
+    """Tokens of the drafter's n-grams, no more than the target's."""
     interpolation: Annotated[Number, Field(gt=0, lt=1)] = 0.1
     """Weight of the model of the next lower order in each model, that of order 0 being uniform."""
     top_p: Annotated[Number, Field(gt=0, le=1)] = 1.0
-    """Of both models, after temperature: the most likely tokens that have so much together."""
+    """Of both models, after temperature: the most likely tokens that together have this probability."""
     drafter_temperature: Annotated[Number, Field(ge=0)] | None = None
-    """At which drafts are sampled; unless stated that of the requests."""
+    """Temperature at which drafts are sampled; by default that of the requests."""
     source: str = ""
     """Where the text comes from; printed with the result."""
 

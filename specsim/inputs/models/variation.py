@@ -11,14 +11,14 @@ from specsim.inputs.models.base import Fraction, Input, Number
 
 
 class HardStretches(Input):
-    """Output positions are easy or hard, by a Markov chain with these shares and lengths; the mean stays as stated."""
+    """Output positions are easy or hard, by a Markov chain with these shares and lengths; the mean stays as given."""
 
     share: Annotated[Number, Field(gt=0, lt=1)]
     """Of output positions, those that are hard."""
     mean_length: Annotated[Number, Field(ge=1)]
     """How many hard positions follow one another on average; the lengths of stretches are geometric."""
     drop: Annotated[Number, Field(gt=0, le=1)]
-    """How much lower acceptance is at a hard position than at an easy one, where it is as stated for the first position
+    """How much lower acceptance is at a hard position than at an easy one, where it is as given for the first position
     of a draft; the nearer it is to 0 or to 1, the less, in proportion to the room."""
 
     @property
@@ -48,7 +48,7 @@ class ContextFactor(Input):
     tokens: Annotated[int, Field(ge=0, strict=True)]
     """Of prompt and output before the position that is drafted for."""
     factor: Fraction
-    """Of the acceptance stated, which is that of the context at which it is highest."""
+    """Factor on the given acceptance, which is that of the context at which it is highest."""
 
 
 def _ascending(table: tuple[ContextFactor, ...]) -> tuple[ContextFactor, ...]:

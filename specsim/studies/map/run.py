@@ -147,7 +147,7 @@ def _no_map(inputs: Inputs) -> Iterator[Problem]:
         yield Problem(where, "fleet", "", remedy)
     if scenario.workload.domains:
         remedy = (
-            "the requests of a map have stated lengths, and no trace that says their domains; state the domains as "
+            "the requests of a map have fixed lengths, and no trace that gives their domains; give the domains as "
             "classes of workload.mixture, each with its share and acceptance"
         )
         yield Problem(where, "workload.domains", "", remedy)

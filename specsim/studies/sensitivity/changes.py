@@ -75,7 +75,7 @@ def _acceptance_is_fixed(inputs: Inputs) -> str:
     if len(stated) < len(found):
         return "it follows from recordings or language models"
     if any(acceptance.spread or acceptance.hard_stretches for acceptance in stated):
-        return "it varies about its mean, and by how much it would about another nobody has stated"
+        return "it varies about its mean, and the scenario does not say by how much it would about another"
     return ""
 
 
@@ -102,7 +102,7 @@ def _drafts_are_free(inputs: Inputs) -> str:
     if inputs.scenario.deployment.ideal:
         return "looking drafts up is the host's work, and the ideal device has none"
     stated = drafter.host_time_per_step or drafter.host_time_per_sequence
-    return "" if stated else "looking drafts up is stated to take no time"
+    return "" if stated else "looking drafts up takes no time in this scenario"
 
 
 def _change_bandwidth(inputs: Inputs, factor: float) -> Inputs:

@@ -33,7 +33,7 @@ _DRAFT, _ACCEPT, _FINAL = 0, 1, 2
 _NUM_POSITIONS = SEQUENCE_LENGTH + MAX_DRAFT
 
 
-class Luck(NamedTuple):
+class UniformTables(NamedTuple):
     """The uniforms of N sequences, in [0, 1).
 
     Attributes:
@@ -46,55 +46,55 @@ class Luck(NamedTuple):
 
 
 Uniforms: TypeAlias = tuple[Float64s, Float64s, Float64s]
-Keys: TypeAlias = Callable[[Luck, Int64s, Int64s], Uniforms]
+Keys: TypeAlias = Callable[[UniformTables, Int64s, Int64s], Uniforms]
 
 
-def by_position(luck: Luck, rows: Int64s, start: Int64s) -> Uniforms:
+def by_position(tables: UniformTables, rows: Int64s, start: Int64s) -> Uniforms:
     """Draft and accept uniforms by output position, final uniforms by the round's start."""
-    window = luck.by_position[rows[:, None], start[:, None] + np.arange(MAX_DRAFT)]
+    window = tables.by_position[rows[:, None], start[:, None] + np.arange(MAX_DRAFT)]
     return window[:, :, _DRAFT], window[:, :, _ACCEPT], window[:, 0, _FINAL]
 
 
-def by_round(luck: Luck, rows: Int64s, start: Int64s) -> Uniforms:
+def by_round(tables: UniformTables, rows: Int64s, start: Int64s) -> Uniforms:
     """Draft and accept uniforms by the round's start and the position in the draft."""
-    window = luck.by_round[rows, start]
-    return window[:, :, _DRAFT], window[:, :, _ACCEPT], luck.by_position[rows, start, _FINAL]
+    window = tables.by_round[rows, start]
+    return window[:, :, _DRAFT], window[:, :, _ACCEPT], tables.by_position[rows, start, _FINAL]
 
 
-def draft_uniforms_judge(luck: Luck, rows: Int64s, start: Int64s) -> Uniforms:
+def draft_uniforms_judge(tables: UniformTables, rows: Int64s, start: Int64s) -> Uniforms:
     """Wrong: lanes merged, the uniform that decided which token is drafted also decides whether it survives."""
-    draft, _, final = by_position(luck, rows, start)
+    draft, _, final = by_position(tables, rows, start)
     return draft, draft, final
 
 
-def accept_uniforms_draw(luck: Luck, rows: Int64s, start: Int64s) -> Uniforms:
+def accept_uniforms_draw(tables: UniformTables, rows: Int64s, start: Int64s) -> Uniforms:
     """Wrong: lanes merged, the uniform that judged the first draft also draws the last token."""
-    draft, accept, _ = by_position(luck, rows, start)
+    draft, accept, _ = by_position(tables, rows, start)
     return draft, accept, accept[:, 0]
 
 
-def reseeded_each_step(luck: Luck, rows: Int64s, start: Int64s) -> Uniforms:
+def reseeded_each_step(tables: UniformTables, rows: Int64s, start: Int64s) -> Uniforms:
     """Wrong: every round restarts the sequence's uniforms."""
-    return by_position(luck, rows, np.zeros_like(start))
+    return by_position(tables, rows, np.zeros_like(start))
 
 
-def shared_by_neighbours(luck: Luck, rows: Int64s, start: Int64s) -> Uniforms:
+def shared_by_neighbours(tables: UniformTables, rows: Int64s, start: Int64s) -> Uniforms:
     """Wrong: two neighbouring sequences share uniforms. Each distribution is right; their joint one is not."""
-    return by_position(luck, rows // 2 * 2, start)
+    return by_position(tables, rows // 2 * 2, start)
 
 
 def decode_keyed(
     verify: ChainVerifier, keys: Keys, pair: MarkovPair, num_sequences: int, rng: np.random.Generator
 ) -> Int64s:
     """Sequences decoded from tables of uniforms, addressed by keys, int64 [num_sequences, SEQUENCE_LENGTH]."""
-    luck = Luck(
+    tables = UniformTables(
         rng.random((num_sequences, _NUM_POSITIONS, 3)), rng.random((num_sequences, SEQUENCE_LENGTH, MAX_DRAFT, 2))
     )
     tokens = np.full((num_sequences, SEQUENCE_LENGTH), -1, dtype=np.int64)
     length, context = np.zeros(num_sequences, dtype=np.int64), np.full(num_sequences, START)
     for _ in range(SEQUENCE_LENGTH):
         rows = np.flatnonzero(length < SEQUENCE_LENGTH)
-        drafting, accept, final = keys(luck, rows, length[rows])
+        drafting, accept, final = keys(tables, rows, length[rows])
         num_draft = np.full(len(rows), MAX_DRAFT)
         draft, q, p = propose(pair, context[rows], num_draft, drafting)
         out, num_out = verify(draft, q, p, num_draft, accept_uniforms=accept, final_uniforms=final, validate=False)

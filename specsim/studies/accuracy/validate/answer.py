@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PROTOCOL = """\
-Each point is simulated as its benchmark ran it: the stated number of requests, lengths and acceptance, a closed loop at
-the stated concurrency (or arrivals at the stated rate), the token budget and sequence limit of each arm, and throughput
+Each point is simulated as its benchmark ran it: its number of requests, lengths and acceptance, a closed loop at
+its concurrency (or arrivals at its rate), the token budget and sequence limit of each arm, and throughput
 as all output tokens over the wall time, so that ramp and tail count. Nothing is tuned per point: one device profile and
 one engine profile serve every sweep of a (device, engine). What the columns of the tables mean, and which points
 calibration may see, is in `docs/measurements.md`."""
@@ -120,7 +120,7 @@ def _serving(validation: Validation) -> Iterator[str]:
         yield "### Load at which speculation stops paying"
         yield (
             "Between two measured loads the logarithm of the speedup is drawn straight in the logarithm of the load. "
-            "The measured interval is where the band of the stated uncertainty contains 1, the predicted one where the "
+            "The measured interval is where the band of its uncertainty contains 1, the predicted one where the "
             "t band over replications does. Same: they overlap, or lie within one step of the measured loads."
         )
         yield break_even_table(validation).markdown()
