@@ -11,10 +11,11 @@ import numpy as np
 
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
 from specsim.analysis.invariants import violations_of_all
-from specsim.analysis.latencies import LatencyLimits, latency_growth
+from specsim.analysis.latencies import LatencyLimits
 from specsim.analysis.metrics import reach
 from specsim.analysis.run_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric
 from specsim.analysis.run_view import RunView, Server
+from specsim.analysis.stability import Balance, Verdict, balance, verdict
 from specsim.analysis.steady import sent_within, steady_window
 from specsim.arrays import Floats
 from specsim.costs.extrapolation import Extrapolation
@@ -46,9 +47,7 @@ class LoadResult:
         steady_share: draft length → share of requests that were sent in the steady part, mean of runs; None where a run
             is too short to have such a part.
         records: draft length → the records of replication 0.
-        sending_share: draft length → time over which requests arrived / time until all were served, mean of runs. Well
-            below 1 in an open loop when the server does not keep up.
-        growth: draft length → see ``latencies.latency_growth``, the median of runs: a single one is chance.
+        balance: draft length → what each run says of whether the rate offered is served; of open loops.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
         left_out: requests of traces that failed and are not among those served.
         missing: replications that an interruption left out.
@@ -62,8 +61,7 @@ class LoadResult:
     classes: dict[int, Floats]
     steady_share: dict[int, float] | None
     records: dict[int, RunRecords]
-    sending_share: dict[int, float]
-    growth: dict[int, float]
+    balance: dict[int, tuple[Balance, ...]]
     extrapolation: Extrapolation | None = None
     left_out: int = 0
     missing: int = 0
@@ -81,6 +79,10 @@ class LoadResult:
     def class_interval(self, num_draft_tokens: int, number: int, metric: Metric) -> Interval:
         """A metric of a class: its mean over replications with its 95 % interval."""
         return mean_interval(self.classes[num_draft_tokens][:, number, CLASS_METRICS.index(metric)])
+
+    def keeps_up(self, num_draft_tokens: int) -> Verdict:
+        """Whether an arm serves the rate offered, as far as its runs show."""
+        return verdict(self.balance[num_draft_tokens])
 
     def speedup(self) -> Interval:
         """Output tokens/s with speculation over without, same load, paired."""
@@ -100,8 +102,7 @@ class _Found:
     classes: list[list[float]]
     whole_classes: list[list[float]]
     share: float
-    sending: float
-    growth: float
+    balance: Balance
     reached: Reach
 
 
@@ -191,8 +192,7 @@ def _found(simulation: Simulation, run: RunRecords, num_draft_tokens: int) -> _F
         classes=classes,
         whole_classes=whole_classes,
         share=0.0 if sent is None else float(sent.mean()),
-        sending=float(np.ptp(requests.arrival) / (requests.finish.max() - requests.arrival.min())),
-        growth=latency_growth(requests),
+        balance=balance(requests),
         reached=reach(run.steps),
     )
 
@@ -229,8 +229,7 @@ def _result(
         classes=classes,
         steady_share={k: float(np.mean([runs[k].share for runs in found])) for k in arms} if has_steady else None,
         records=records,
-        sending_share={k: float(np.mean([runs[k].sending for runs in found])) for k in arms},
-        growth={k: float(np.median([runs[k].growth for runs in found])) for k in arms},
+        balance={k: tuple(runs[k].balance for runs in found) for k in arms},
         extrapolation=simulation.extrapolation(farthest(run.reached for run in every)),
         left_out=sum(trace.left_out for trace in simulation.traffic.traces.values()),
         missing=scenario.run.replications - len(found),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 
+import numpy as np
+
 from specsim.analysis.intervals import Interval
 from specsim.analysis.run_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric
+from specsim.analysis.stability import Balance, Verdict, verdict
 from specsim.inputs.models.policy import ConfidencePolicy
 from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.workload import ClosedLoop
@@ -20,10 +23,12 @@ from specsim.studies.simulate.fleet_text import fleet_sentences
 from specsim.studies.simulate.run import LoadResult
 from specsim.units import plural
 
-GROWS = 1.3  # times as long per token in the last quarter as in the first; in balance it is 1 but for chance and ramp
-EVENLY = 4.0  # halfway from 1, in balance, to 7: so much a queue that grows evenly from nothing gains by quarters
-KEEPS_UP = 0.8  # share of a run over which requests arrive; what follows is the last ones' own latency, or a queue
 TAILS = ("TTFT", "TPOT", "E2E")
+KEEPING_UP: Mapping[Verdict, str] = {
+    "keeps up": "the server keeps up",
+    "falls behind": "the server does not keep up",
+    "unknown": "too few requests to tell whether the server keeps up",
+}
 
 
 def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
@@ -74,14 +79,17 @@ def _tail(result: LoadResult, num_draft_tokens: int, name: str) -> str:
 
 def _keeping_up(result: LoadResult) -> str:
     """Which arms serve what is offered."""
-    if any(math.isnan(growth) for growth in result.growth.values()):
-        return "too few requests to tell whether the server keeps up"
-    behind = [k for k in result.values if not keeps_up(result, k)]
-    if len(behind) == len(result.values):
-        return "the server does not keep up"
-    if not behind:
-        return "the server keeps up"
-    return f"the server keeps up only {'with' if behind == [0] else 'without'} speculation"
+    found = {k: result.keeps_up(k) for k in result.values}
+    if len(set(found.values())) == 1:
+        return KEEPING_UP[found[0]]
+    if set(found.values()) == {"keeps up", "falls behind"}:
+        return f"the server keeps up only {'with' if found[0] == 'falls behind' else 'without'} speculation"
+    known, unknown = (
+        next("with" if k else "without" for k, said in found.items() if (said == "unknown") == open_)
+        for open_ in (False, True)
+    )
+    said = next(said for said in found.values() if said != "unknown")
+    return f"{KEEPING_UP[said]} {known} speculation, and there are too few requests to tell whether it does {unknown}"
 
 
 def _speedup(result: LoadResult) -> str:
@@ -102,27 +110,20 @@ def _metric(name: str) -> Metric:
     return next(metric for metric in METRICS if metric.name == name)
 
 
-def keeps_up(result: LoadResult, num_draft_tokens: int) -> bool:
-    """Whether an arm serves the rate offered."""
-    return rate_is_met(result.sending_share[num_draft_tokens], result.growth[num_draft_tokens])
-
-
-def rate_is_met(sending_share: float, growth: float) -> bool:
-    """Whether runs with these figures, see ``LoadResult``, serve the rate offered."""
-    return not ((0 < sending_share < KEEPS_UP and growth > GROWS) or growth > EVENLY)
-
-
 def saturation(scenario: Scenario, result: LoadResult) -> list[str]:
     """A warning for each arm that cannot serve the rate offered: its latencies then grow as long as requests arrive."""
     if isinstance(scenario.workload.load, ClosedLoop):
         return []
-    return [
-        f"{_with(scenario, k)} the server does not keep up: serving took {1 / share:.2f}× as long as sending, and a "
-        f"token of the last quarter of requests {result.growth[k]:.1f}× as long as one of the first. Queue and "
-        "latencies grow as long as requests arrive."
-        for k, share in result.sending_share.items()
-        if not keeps_up(result, k)
-    ]
+    return [_behind(_with(scenario, k), runs) for k, runs in result.balance.items() if verdict(runs) == "falls behind"]
+
+
+def _behind(arm: str, runs: Sequence[Balance]) -> str:
+    share, growth = np.mean([run.sending_share for run in runs]), np.median([run.growth for run in runs])
+    took = f"{1 / share:.2f}× as long as sending" if share else "a while, and all were sent at once"
+    return (
+        f"{arm} the server does not keep up: serving took {took}, and a token of the last quarter of requests "
+        f"{growth:.1f}× as long as one of the first. Queue and latencies grow as long as requests arrive."
+    )
 
 
 def _with(scenario: Scenario, num_draft_tokens: int) -> str:

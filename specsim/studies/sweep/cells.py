@@ -12,6 +12,7 @@ import numpy as np
 
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
 from specsim.analysis.run_metrics import METRICS, THROUGHPUT, TPOT, Metric
+from specsim.analysis.stability import Balance, Verdict, verdict
 from specsim.arrays import Floats
 from specsim.errors import SpecsimError
 from specsim.inputs.models.workload import ClosedLoop
@@ -53,19 +54,24 @@ class Arm:
 
     Attributes:
         values: [replications, len(METRICS)] in the metrics' units.
-        steady_share, sending_share, growth: as of ``load.LoadResult``.
+        steady_share: as of ``LoadResult``.
+        balance: what each run says of whether the rate offered is served.
         open_loop: whether a rate was offered.
     """
 
     values: Floats
     steady_share: float | None
-    sending_share: float
-    growth: float
+    balance: tuple[Balance, ...]
     open_loop: bool
 
     def column(self, metric: Metric) -> Floats:
         """The values of a metric [replications]."""
         return self.values[:, METRICS.index(metric)]
+
+    @property
+    def keeps_up(self) -> Verdict | None:
+        """Whether the rate offered is served, as far as the runs show; None where none is offered."""
+        return verdict(self.balance) if self.open_loop else None
 
     def interval(self, metric: Metric) -> Interval:
         """Its mean with a 95 % interval."""
@@ -148,9 +154,8 @@ def _text(result: LoadResult, open_loop: bool) -> str:
         str(k): {
             "values": [[value if math.isfinite(value) else None for value in row] for row in values.tolist()],
             "steady_share": result.steady_share and result.steady_share[k],
-            "sending_share": result.sending_share[k],
+            "balance": [[value if math.isfinite(value) else None for value in run] for run in result.balance[k]],
             "open_loop": open_loop,
-            "growth": result.growth[k] if math.isfinite(result.growth[k]) else None,
         }
         for k, values in result.values.items()
     }
@@ -166,8 +171,7 @@ def outcome_of(text: str) -> CellResult | Failure:
         int(k): Arm(
             np.array(arm["values"], np.float64),
             arm["steady_share"],
-            arm["sending_share"],
-            math.nan if arm["growth"] is None else arm["growth"],
+            tuple(Balance(*(math.nan if value is None else value for value in run)) for run in arm["balance"]),
             arm["open_loop"],
         )
         for k, arm in data["arms"].items()

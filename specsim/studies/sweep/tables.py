@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,16 +12,17 @@ import pandas as pd
 
 from specsim.analysis.intervals import Interval
 from specsim.analysis.run_metrics import METRICS
+from specsim.analysis.stability import Verdict
 from specsim.inputs.read.grid import as_text
 from specsim.reporting.columns import Described, RecordTable
 from specsim.reporting.folders import Writer, table_writer
 from specsim.reporting.record_tables import Columns, Format
-from specsim.studies.simulate.text import rate_is_met
 from specsim.studies.sweep.cells import Arm, CellResult
 from specsim.studies.sweep.run import Cell, Sweep
 
 Row = dict[str, Any]
 UNKNOWN = math.nan
+RATE_IS_MET: Mapping[Verdict, str] = {"keeps up": "true", "falls behind": "false", "unknown": "unknown"}
 SPEEDUPS = {"speedup": CellResult.speedup, "TPOT speedup": CellResult.latency_speedup}
 
 
@@ -51,7 +52,11 @@ def _described(sweep: Sweep) -> Described:
         "replication": ("", "index of the run"),
         "replications": ("", "number of runs averaged"),
         "steady share [%]": ("%", "share of requests sent in the steady window; empty where a run has none"),
-        "rate is met": ("", "whether the server keeps up with the rate offered; empty in a closed loop"),
+        "rate is met": (
+            "",
+            "whether the server keeps up with the rate offered: true, false, or unknown where too few requests are "
+            "sent to tell; empty in a closed loop",
+        ),
         "beyond measured ranges": ("", "whether steps exceeded the measured ranges of the figures used"),
         "error": ("", "why the cell has no result"),
     }
@@ -116,7 +121,7 @@ def _means(arm: Arm) -> Row:
     row: Row = {}
     for metric in METRICS:
         row |= _with_ends(metric.label, arm.interval(metric))
-    row["rate is met"] = str(rate_is_met(arm.sending_share, arm.growth)).lower() if arm.open_loop else ""
+    row["rate is met"] = RATE_IS_MET[arm.keeps_up] if arm.keeps_up else ""
     row["steady share [%]"] = UNKNOWN if arm.steady_share is None else 100 * arm.steady_share
     return row
 

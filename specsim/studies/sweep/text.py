@@ -10,7 +10,6 @@ from specsim.analysis.intervals import Interval
 from specsim.analysis.run_metrics import THROUGHPUT, Metric
 from specsim.reporting.columns import Table, shown
 from specsim.reporting.intervals import with_interval
-from specsim.studies.simulate.text import rate_is_met
 from specsim.studies.sweep.cells import TPOT_P50, CellResult
 from specsim.studies.sweep.run import Cell, Sweep
 from specsim.studies.sweep.value_labels import Labels
@@ -94,15 +93,18 @@ def _intervals(sweep: Sweep) -> Iterator[str]:
 
 def _keeping_up(sweep: Sweep) -> Iterator[str]:
     """In how many cells the rate offered is not met, by arm."""
-    behind = {"without": 0, "with": 0}
+    behind, unknown = {"without": 0, "with": 0}, 0
     for _, result in sweep.results:
         for k, arm in result.arms.items():
-            behind["with" if k else "without"] += arm.open_loop and not rate_is_met(arm.sending_share, arm.growth)
+            behind["with" if k else "without"] += arm.keeps_up == "falls behind"
+            unknown += arm.keeps_up == "unknown"
     if any(behind.values()):
         yield (
             f"The server does not keep up in {_cells(behind['with'])} with speculation and in {behind['without']:,} "
             "without; latencies there grow as long as requests arrive."
         )
+    if unknown:
+        yield f"In {plural(unknown, 'arm')} too few requests are sent to tell whether the server keeps up."
 
 
 def _cells(number: int) -> str:

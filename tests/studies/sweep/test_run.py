@@ -59,7 +59,7 @@ def test_cells_are_what_single_loads_are(swept):
         assert list(cell.outcome.arms) == list(dict.fromkeys((0, k)))
         for arm, result in cell.outcome.arms.items():
             np.testing.assert_array_equal(result.values, alone.values[arm])
-            assert result.sending_share == alone.sending_share[arm]
+            assert result.balance == alone.balance[arm]
             assert (result.steady_share is None) == (alone.steady_share is None)
         if k:
             assert cell.outcome.speedup() == alone.speedup()
