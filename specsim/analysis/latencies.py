@@ -106,6 +106,14 @@ def tallied_itl(tally: RoundTally) -> LatencySummary:
     return _tallied(tally.gap, tally.gap_count, tally.gap_sum)
 
 
+def tallied_itl_percentile(tally: RoundTally, percentile: float) -> float:
+    """A percentile of ``itl`` from a tally, within 0.25 % [s]; NaN without any."""
+    below = np.cumsum(tally.gap_count)
+    if not (below.size and below[-1]):
+        return math.nan
+    return float(tally.gap[np.searchsorted(below, percentile / 100 * below[-1])])
+
+
 def tallied_itl_per_token(tally: RoundTally) -> LatencySummary:
     """The summary of ``itl_per_token`` from a tally."""
     seconds = tally.gap / np.maximum(tally.gap_tokens, 1)

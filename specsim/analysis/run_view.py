@@ -5,6 +5,7 @@ Knows nothing of how the records came about, and gives one number per run: inter
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,13 +41,13 @@ class Server:
     """What served a run, as far as metrics need it.
 
     Attributes:
-        limits: latencies that a request must not exceed to meet the SLO.
+        limits: latencies that a request must not exceed to meet the SLO; None where there is no SLO.
         kv_tokens: KV pool of each replica in whole blocks, int64 [replicas] [tokens].
         bandwidth: peak of one device of each replica, float64 [replicas] [B/s].
         num_devices: devices of all replicas together.
     """
 
-    limits: LatencyLimits
+    limits: LatencyLimits | None
     kv_tokens: Ints
     bandwidth: Floats
     num_devices: int
@@ -142,18 +143,18 @@ class RunView:
         return float(self.finished.sum()) / self.seconds
 
     @cached_property
-    def _good(self) -> Bools:
-        return within_limits(self.run.requests, self.server.limits)
+    def _good(self) -> Bools | None:
+        return None if self.server.limits is None else within_limits(self.run.requests, self.server.limits)
 
     @cached_property
     def goodput(self) -> float:
-        """Requests that finish and met the limits, per second of the span [requests/s]."""
-        return float(self._good[self.finished].sum()) / self.seconds
+        """Requests that finish and met the limits, per second of the span [requests/s]; NaN without limits."""
+        return math.nan if self._good is None else float(self._good[self.finished].sum()) / self.seconds
 
     @cached_property
     def within_limits(self) -> float:
-        """Share of the chosen requests that met the limits; NaN without any."""
-        return float(self._good[self.chosen].mean()) if self.chosen.any() else float("nan")
+        """Share of the chosen requests that met the limits; NaN without requests or limits."""
+        return math.nan if self._good is None or not self.chosen.any() else float(self._good[self.chosen].mean())
 
     @cached_property
     def user_rate(self) -> float:

@@ -27,7 +27,8 @@ SloOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LIMITS",
-        help="Latency limits in ms, written as for vLLM's --goodput: 'ttft:200 tpot:20' is p99, ttft.p90:200 is p90. "
+        help="Latency limits, in ms or with a unit, written as for vLLM's --goodput: 'ttft:200 tpot:20ms' is p99, "
+        "ttft.p95:0.2s is p95. "
         "Default: the scenario's plan.slo, or its slo.",
     ),
 ]

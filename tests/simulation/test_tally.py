@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from specsim.analysis.acceptance import acceptance_length
-from specsim.analysis.latencies import chunk_gaps, itl_per_token, summarise_latency, tallied_itl_per_token
+from specsim.analysis.latencies import (
+    chunk_gaps,
+    itl_per_token,
+    summarise_latency,
+    tallied_itl_per_token,
+    tallied_itl_percentile,
+)
 from specsim.analysis.run_view import RunView
 from specsim.engine.log import GAP_RATIO
 from specsim.inputs.models.policy import PerRequestPolicy, StaticPolicy
@@ -46,6 +52,17 @@ def test_a_tally_says_what_its_rounds_say(policy):
     ):  # the middle of the class that holds it, and percentiles interpolate in kept runs
         exact = getattr(kept.itl, name)
         assert exact / GAP_RATIO < getattr(counted.itl, name) < exact * GAP_RATIO
+
+
+def test_any_percentile_of_gaps_is_found_in_the_tally():
+    simulation = Simulation(load_scenario("llama3.1-8b-h100-eagle3"))
+    load = ClosedLoop(kind="closed_loop", concurrency=8)
+    run = simulation.run(load, num_draft_tokens=3, num_requests=64, replication=0)
+    gaps = chunk_gaps(run.steps, run.rounds).seconds
+    for percentile in (1, 37.5, 95, 99.9):
+        exact = np.percentile(gaps, percentile, method="inverted_cdf")
+        assert exact / GAP_RATIO < tallied_itl_percentile(run.tally, percentile) < exact * GAP_RATIO
+    assert tallied_itl_percentile(run.tally, 99) == RunView(dataclasses.replace(run, rounds=None)).itl.p99
 
 
 def test_gaps_shared_out_among_tokens_are_counted_likewise():

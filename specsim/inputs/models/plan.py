@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from specsim.inputs.models.base import (
     MOST_REQUESTS,
@@ -29,7 +31,6 @@ from specsim.inputs.models.workload import SLO
 PlannedPolicy = Literal["static", "goodput", "per_request", "confidence", "oracle"]
 """Kinds of policies that a draft length alone makes whole."""
 LATENCIES = ("ttft", "tpot", "itl", "e2e")
-PERCENTILES = (50, 90, 99)
 
 
 class Limit(NamedTuple):
@@ -37,42 +38,46 @@ class Limit(NamedTuple):
 
     Attributes:
         latency: one of LATENCIES.
-        percentile: one of PERCENTILES.
+        percentile: above 0 and below 100.
         seconds: what that percentile must not exceed.
     """
 
     latency: str
-    percentile: int
+    percentile: float
     seconds: float
 
+    @property
+    def name(self) -> str:
+        """``ttft.p99``."""
+        return f"{self.latency}.p{self.percentile:g}"
 
-class PercentileLimits(Input):
-    """What percentiles of a latency must not exceed; one left out does not bind."""
 
-    p50: PositiveDuration | None = None
-    """Of half of the requests."""
-    p90: PositiveDuration | None = None
-    """Of 90 of 100 requests."""
-    p99: PositiveDuration | None = None
-    """Of 99 of 100 requests."""
+def _each_can_bind(limits: Mapping[str, float]) -> Mapping[str, float]:
+    ordered = dict(sorted(limits.items(), key=lambda item: float(item[0][1:])))
+    for (lower, at_lower), (higher, at_higher) in pairwise(ordered.items()):
+        if at_lower > at_higher:
+            raise ValueError(
+                f"{lower} of {1e3 * at_lower:g} ms never binds, since {higher} is never below it and limited to "
+                f"{1e3 * at_higher:g} ms; lower {lower}, or leave it out"
+            )
+    return ordered
 
-    def stated(self) -> dict[int, float]:
-        """Percentile → its limit [s], in ascending order, without those left out."""
-        limits = {percentile: getattr(self, f"p{percentile}") for percentile in PERCENTILES}
-        return {percentile: limit for percentile, limit in limits.items() if limit is not None}
 
-    @model_validator(mode="after")
-    def _each_can_bind(self) -> PercentileLimits:
-        limits = self.stated()
-        if not limits:
-            raise ValueError("no limit is given; write p50, p90 or p99, for example {p99: 200 ms}")
-        for (lower, at_lower), (higher, at_higher) in pairwise(limits.items()):
-            if at_lower > at_higher:
-                raise ValueError(
-                    f"p{lower} of {1e3 * at_lower:g} ms never binds, since p{higher} is never below it and limited to "
-                    f"{1e3 * at_higher:g} ms; lower p{lower}, or leave it out"
-                )
-        return self
+def _percentile(name: str) -> str:
+    if not PERCENTILE.fullmatch(name):
+        raise ValueError("unknown percentile; write for example p50, p95 or p99.9")
+    return name
+
+
+PERCENTILE = re.compile(r"p(?=.*[1-9])\d{1,2}(\.\d+)?")
+"""Above 0 and below 100: p50, p95, p99.9."""
+PercentileName = Annotated[str, AfterValidator(_percentile), WithJsonSchema({"pattern": PERCENTILE.pattern})]
+PercentileLimits = Annotated[
+    Mapping[PercentileName, PositiveDuration],
+    Field(min_length=1, examples=[{"p95": "200 ms"}]),
+    AfterValidator(_each_can_bind),
+]
+"""What percentiles of a latency must not exceed: of p95, 95 of 100 requests do not."""
 
 
 class PlanSLO(Input):
@@ -94,19 +99,19 @@ class PlanSLO(Input):
 
     def _limits(self) -> Iterator[Limit]:
         for latency in LATENCIES:
-            found: PercentileLimits | None = getattr(self, latency)
-            for percentile, seconds in (found.stated() if found else {}).items():
-                yield Limit(latency, percentile, seconds)
+            found: Mapping[str, float] | None = getattr(self, latency)
+            for name, seconds in (found or {}).items():
+                yield Limit(latency, float(name[1:]), seconds)
 
     @model_validator(mode="after")
     def _each_can_bind(self) -> PlanSLO:
         if not self.limits:
             raise ValueError("no limit is given; write for example {ttft: {p99: 500 ms}, tpot: {p99: 25 ms}}")
-        first, whole = (part.stated() if part else {} for part in (self.ttft, self.e2e))
+        first, whole = self.ttft or {}, self.e2e or {}
         for percentile in first.keys() & whole.keys():
             if first[percentile] > whole[percentile]:
                 raise ValueError(
-                    f"ttft.p{percentile} of {1e3 * first[percentile]:g} ms never binds, since e2e.p{percentile} is "
+                    f"ttft.{percentile} of {1e3 * first[percentile]:g} ms never binds, since e2e.{percentile} is "
                     f"never below it and limited to {1e3 * whole[percentile]:g} ms; lower ttft, or leave it out"
                 )
         return self
@@ -142,6 +147,13 @@ class Plan(Input):
             raise ValueError(
                 f"most_requests {self.most_requests} is less than min_requests {self.min_requests}; write at least that"
             )
+        highest = max((limit.percentile for limit in self.slo.limits), default=50.0) if self.slo else 50.0
+        needed = math.ceil(round(100 / (100 - highest), 6))  # else the percentile is the longest request's own
+        if self.min_requests < needed:
+            raise ValueError(
+                f"p{highest:g} needs runs of at least {needed:,} requests, not {self.min_requests:,}; write "
+                f"min_requests: {needed}"
+            )
         return self
 
 
@@ -159,6 +171,18 @@ def planned_policy(kind: PlannedPolicy, num_draft_tokens: int) -> Policy:
             return ConfidencePolicy(kind="confidence", num_draft_tokens=num_draft_tokens)
         case "oracle":
             return OraclePolicy(kind="oracle", num_draft_tokens=num_draft_tokens)
+
+
+def request_limits(plan: Plan | None, slo: SLO) -> dict[str, float]:
+    """Latency → what a request must not exceed to count as good [s].
+
+    Those of ``slo``; where it has none, those of the plan, each latency's at its highest percentile. A time between
+    chunks is not one of a request, so a limit on ITL is none of these.
+    """
+    if stated := {name: limit for name in ("ttft", "tpot", "e2e") if (limit := getattr(slo, name)) is not None}:
+        return stated
+    planned = plan.slo.limits if plan and plan.slo else ()  # ascending by percentile
+    return {limit.latency: limit.seconds for limit in planned if limit.latency != "itl"}
 
 
 def limits_of(plan: Plan, slo: SLO) -> tuple[Limit, ...]:

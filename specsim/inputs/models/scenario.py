@@ -118,7 +118,7 @@ class Scenario(Input):
     """Settings of `specsim optimize`, whose options can state them too."""
     map: Map | None = None
     """Settings of `specsim map`; left out, its defaults."""
-    seed: Annotated[int, Field(ge=0, strict=True)]
+    seed: Annotated[int, Field(ge=0, strict=True)] = 1
     """Same seed, same bytes."""
 
     @property

@@ -12,7 +12,7 @@ from specsim.inputs.read.lists import counts
 from specsim.inputs.read.overrides import Option
 from specsim.inputs.read.prices import Prices, devices_of, parse_prices, price_of, wrong_devices
 from specsim.inputs.read.scenario import Inputs
-from specsim.inputs.read.slo import parse_slo
+from specsim.inputs.read.slo import parse_rate, parse_slo
 from specsim.inputs.read.variants import load_compared, parse_variants
 
 
@@ -49,7 +49,7 @@ def compared_inputs(asked: Asked) -> list[Inputs]:
     before = [Option("--batches", "curve.batches", asked.batches, counts)]
     after = [
         Option("--slo", "plan.slo", asked.slo or None, parse_slo),
-        Option("--rate", "plan.rate", asked.rate),
+        Option("--rate", "plan.rate", asked.rate, parse_rate),
         Option("--num-draft-tokens", "plan.num_draft_tokens", asked.num_draft_tokens, counts),
     ]
     loaded = gathered.attempt(load_compared, asked.scenarios, variants, asked.overrides, before, after, ["plan"])
@@ -86,7 +86,7 @@ def _among(compared: Sequence[Inputs], asked: Asked) -> Iterator[Problem]:
 
 
 def _words(limits: Sequence[Limit]) -> str:
-    return ", ".join(f"{one.latency}.p{one.percentile}:{1e3 * one.seconds:g}" for one in limits) or "none"
+    return ", ".join(f"{one.name}:{1e3 * one.seconds:g}" for one in limits) or "none"
 
 
 def _unpriced(compared: Sequence[Inputs]) -> Iterator[Problem]:

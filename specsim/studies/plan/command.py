@@ -42,14 +42,14 @@ def plan(
     from specsim.inputs.read.lists import counts, words
     from specsim.inputs.read.overrides import Option
     from specsim.inputs.read.scenario import load_scenario
-    from specsim.inputs.read.slo import parse_slo, refuse_without_limits
+    from specsim.inputs.read.slo import parse_rate, parse_slo, refuse_without_limits
     from specsim.reporting.publish import publish
     from specsim.studies.plan.answer import plan_answer
     from specsim.studies.plan.run import simulate_plan
 
     options = [
         Option("--slo", "plan.slo", slo or None, parse_slo),
-        Option("--rate", "plan.rate", rate),
+        Option("--rate", "plan.rate", rate, parse_rate),
         Option("--price", "plan.price_per_gpu_hour", price),
         Option("--policies", "plan.policies", policies, words),
         Option("--num-draft-tokens", "plan.num_draft_tokens", num_draft_tokens, counts),

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.analysis.latencies import chunk_gaps, e2e, tallied_itl, tpot, ttft
+from specsim.analysis.latencies import chunk_gaps, e2e, tallied_itl_percentile, tpot, ttft
 from specsim.analysis.steady import Window, sent_within, steady_window
 from specsim.arrays import Floats
 from specsim.inputs.models.plan import Limit
@@ -31,7 +31,7 @@ def percentiles_of(run: RunRecords, limits: Sequence[Limit], window: Window | No
     found = []
     for limit in limits:
         if limit.latency == "itl" and run.tally is not None:
-            found.append(float(getattr(tallied_itl(run.tally), f"p{limit.percentile}")))
+            found.append(tallied_itl_percentile(run.tally, limit.percentile))
             continue
         if limit.latency not in values:
             known = _latencies(run, limit.latency, chosen)

@@ -264,7 +264,7 @@ def missed_limits(inputs: Inputs, found: Mapping[str, ArmResult]) -> list[Proble
                 "raise the limit, or change the deployment"
             )
             problems.append(
-                Problem(where, f"{limit.latency} p{limit.percentile}", f"{1e3 * limit.seconds:g} ms", remedy)
+                Problem(where, f"{limit.latency} p{limit.percentile:g}", f"{1e3 * limit.seconds:g} ms", remedy)
             )
     if not problems:
         rate = SMALLEST_SHARE * max(result.capacity.saturated for result in found.values())

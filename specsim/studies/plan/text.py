@@ -62,7 +62,7 @@ def limit_words(limit: Limit) -> str:
 
 def limit_name(limit: Limit) -> str:
     """``TTFT p99``."""
-    return f"{limit.latency.upper()} p{limit.percentile}"
+    return f"{limit.latency.upper()} p{limit.percentile:g}"
 
 
 def binds(limits: tuple[Limit, ...], capacity: Capacity) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from specsim.arrays import Floats
 from specsim.costs.extrapolation import Extrapolation
 from specsim.errors import BrokenRunError
 from specsim.forward import Reach, farthest
+from specsim.inputs.models.plan import request_limits
 from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.workload import Replay
 from specsim.inputs.read.scenario import Inputs
@@ -198,10 +198,10 @@ def _found(simulation: Simulation, run: RunRecords, num_draft_tokens: int) -> _F
 
 
 def _server(simulation: Simulation, num_draft_tokens: int) -> Server:
-    inputs = simulation.inputs
-    slo = inputs.scenario.slo
+    scenario = simulation.inputs.scenario
+    limits = request_limits(scenario.plan, scenario.slo)
     return Server(
-        limits=LatencyLimits(*(math.inf if limit is None else limit for limit in (slo.ttft, slo.tpot, slo.e2e))),
+        limits=LatencyLimits(**limits) if limits else None,
         kv_tokens=np.array(simulation.kv_pools(num_draft_tokens)),
         bandwidth=np.array(simulation.bandwidths),
         num_devices=simulation.num_devices,

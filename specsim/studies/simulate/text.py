@@ -12,6 +12,7 @@ import numpy as np
 from specsim.analysis.intervals import Interval
 from specsim.analysis.run_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric
 from specsim.analysis.stability import Balance, Verdict, verdict
+from specsim.inputs.models.plan import request_limits
 from specsim.inputs.models.policy import ConfidencePolicy
 from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.workload import ClosedLoop
@@ -37,8 +38,8 @@ def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     of_traffic = traffic_sentences(scenario.workload, sent, result.in_trace)
     read_with = [_counted(result), *of_traffic, *left_out_sentence(result.left_out)]
     notes = [*saturation(scenario, result), *preemptions(scenario, result), *reuse(scenario, result)]
-    told = [*fleet_sentences(scenario, result), *_missing(scenario, result), *notes, *confidence(scenario)]
-    return [load_headline(scenario, result), *told, *read_with, *result.notes]
+    told = [*fleet_sentences(scenario, result), *_missing(scenario, result), *_slo(scenario)]
+    return [load_headline(scenario, result), *told, *notes, *confidence(scenario), *read_with, *result.notes]
 
 
 def load_headline(scenario: Scenario, result: LoadResult) -> str:
@@ -128,6 +129,13 @@ def _behind(arm: str, runs: Sequence[Balance]) -> str:
 
 def _with(scenario: Scenario, num_draft_tokens: int) -> str:
     return f"With {policy_words(scenario)}" if num_draft_tokens else "Without speculation"
+
+
+def _slo(scenario: Scenario) -> Iterator[str]:
+    """Which limits the table's goodput and share within the SLO are of."""
+    if limits := request_limits(scenario.plan, scenario.slo):
+        found = ", ".join(f"{name.upper()} of {plain(1e3 * limit)} ms" for name, limit in limits.items())
+        yield f"Goodput counts requests within {found}."
 
 
 def _missing(scenario: Scenario, result: LoadResult) -> Iterator[str]:

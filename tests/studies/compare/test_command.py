@@ -130,7 +130,7 @@ def test_a_fleet_counts_all_its_devices(asked):
         ((*BOTH, "--slo", "tft:1", "--price", "cheap"), ["unknown latency", "--price is 'cheap'"]),
         ((*BOTH, "--price", "h100-sxm5=2"), ["no scenario compared has that device; they have h100-sxm, h200"]),
         ((*BOTH, "--price", "h100-sxm=2"), ["others have a price but h200 (h200) has none; add --price h200=2.5"]),
-        ((*BOTH, "--rate", "400"), ["--rate", "a quantity needs a unit"]),
+        ((*BOTH, "--rate", "400 r"), ["--rate", "unknown unit"]),
         ((*BOTH, "--num-draft-tokens", "0"), ["--num-draft-tokens is '0'", "whole number above 0"]),
         ((*BOTH, "--set", "slo={}", "--rate", "4 requests/s"), ["--rate: needs latency limits"]),
         ((*BOTH, "--set", "slo={}", "--price", "3"), ["--price: needs latency limits"]),
