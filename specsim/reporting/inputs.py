@@ -16,6 +16,7 @@ from specsim.inputs.read import catalogue
 from specsim.inputs.read.references import keys_of, references
 from specsim.inputs.read.scenario import Inputs
 from specsim.provenance import provenance
+from specsim.reporting.acceptance import acceptance_sentences
 from specsim.reporting.folders import Writer, text_writer
 from specsim.simulation.replica import Simulation
 from specsim.verification.core import reason_for_numpy
@@ -86,6 +87,11 @@ def _drafter_source(inputs: Inputs) -> str:
     if isinstance(drafter, NgramLookup):
         return drafter.source or "host times given in the scenario, without a source"
     return (inputs.drafter.specsim_source if inputs.drafter else "") or "the model's own config.json"
+
+
+def source_sentences(inputs: Inputs) -> list[str]:
+    """Where the acceptance comes from and what is to be said of it, and of measured costs."""
+    return [*acceptance_sentences(inputs), *cost_sentences(inputs)]
 
 
 def cost_sentences(inputs: Inputs) -> list[str]:

@@ -18,11 +18,12 @@ from specsim.drafting.expected_text_tokens import mean_text_tokens
 from specsim.drafting.expected_varied_tokens import mean_tokens_varied
 from specsim.drafting.lookups import length_shares
 from specsim.drafting.replayed import mean_recorded_tokens
+from specsim.drafting.tree_length import mean_tree_length
 from specsim.inputs.models.token_sources import NgramModels, ReplayAcceptance
 from specsim.simulation.replica import Simulation
 from specsim.simulation.step_passes import step_passes
 from specsim.streams import stream
-from specsim.verification import mean_tokens, mean_tree_tokens
+from specsim.verification import mean_tokens
 from specsim.verification.arrays import Rule
 
 DRAFT_SAMPLE = 16384  # drafts; tokens per verify are then known to better than 0.5 %
@@ -117,13 +118,7 @@ def _tokens_per_tree(simulation: Simulation, num_levels: int) -> float:
     source, width = simulation.sources.tree_source(num_levels), simulation.sources.draft_shape(num_levels).width
     shape = simulation.sources.draft_shape(num_levels)
     rng = stream(simulation.inputs.scenario.seed, "expected tokens")
-    token = source.propose(rng.random((DRAFT_SAMPLE, num_levels, width)))
-    trees = source.score_sampled(token)
-    parents = np.broadcast_to(shape.parents, token.shape)
-    num_nodes = np.full(DRAFT_SAMPLE, shape.max_nodes)
-    return mean_tree_tokens(
-        parents, token, num_nodes, trees.q_row, trees.p_row, trees.q, trees.p, siblings=trees.siblings
-    )[0]
+    return mean_tree_length(source, shape, num_levels, rng.random((DRAFT_SAMPLE, num_levels, width)))
 
 
 def mean_context(simulation: Simulation) -> int:

@@ -58,7 +58,7 @@ class Simulation:
         self.products = product_times(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
         self.first_pass_over_verified = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
         scenario, where = inputs.scenario, str(inputs.files["scenario"])
-        self.sources = Sources(scenario, inputs.acceptance_files)
+        self.sources = Sources(scenario, inputs.acceptance_files, where)
         self.traffic = traffic or Traffic(
             scenario.workload, inputs.lengths_files, scenario.seed, where, self.sources.recordings
         )

@@ -15,15 +15,19 @@ from specsim.drafting.shape import DraftShape
 from specsim.drafting.stated import ChainSource, chain_source, draft_shape, tree_source
 from specsim.drafting.text_models import TextModels, joined_texts, text_models
 from specsim.drafting.tree_acceptance import TreeAcceptance
+from specsim.drafting.tree_length import mean_tree_length, overlap_of_length
 from specsim.errors import InputError, Problem
 from specsim.inputs.checks.domains import domains
-from specsim.inputs.models.acceptance import StatedAcceptance
+from specsim.inputs.models.acceptance import ConstantAcceptance, MeanLengthAcceptance, StatedAcceptance
 from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.token_sources import NgramModels, ReplayAcceptance
 from specsim.inputs.read import documents
 from specsim.streams import stream
+from specsim.units import plural
 from specsim.verification.arrays import Rule
 from specsim.workload.recordings import read_recording
+
+TREE_SAMPLE = 4096  # drafts; the mean length of a tree is then known to about 1 %
 
 
 class Sources:
@@ -32,6 +36,7 @@ class Sources:
     Args:
         scenario: whose.
         files: recordings and texts, by the path in the scenario of the acceptance that refers to one.
+        where: the scenario's file, for messages.
 
     Attributes:
         domains: whose acceptance and temperature requests have, by their number.
@@ -39,10 +44,10 @@ class Sources:
         texts: language models, by the path of the acceptance in the scenario.
 
     Raises:
-        InputError: when a file is malformed.
+        InputError: when a file is malformed, or the acceptance of a tree is given as its mean acceptance length.
     """
 
-    def __init__(self, scenario: Scenario, files: Mapping[str, Path]) -> None:
+    def __init__(self, scenario: Scenario, files: Mapping[str, Path], where: str) -> None:
         self._scenario, self.domains = scenario, domains(scenario)
         self.recordings = {
             number: read_recording(files[domain.path], domain.acceptance.field)
@@ -54,6 +59,10 @@ class Sources:
             for domain in self.domains
             if isinstance(domain.acceptance, NgramModels)
         }
+
+        acceptance = scenario.speculation.acceptance
+        if scenario.speculation.tree and isinstance(acceptance, MeanLengthAcceptance):
+            raise InputError([self._mean_of_a_tree(acceptance, where)])
 
     @property
     def rule(self) -> Rule:
@@ -99,6 +108,29 @@ class Sources:
             top_p=stated.top_p,
             sampled=self._scenario.speculation.sampled,
         )
+
+    def _mean_of_a_tree(self, acceptance: MeanLengthAcceptance, where: str) -> Problem:
+        """A scenario states the acceptance of first candidates; at which of them the tree has this mean."""
+        speculation, length = self._scenario.speculation, acceptance.mean_acceptance_length
+        shape = self.draft_shape(acceptance.num_draft_tokens)
+        levels = shape.num_levels
+        uniforms = stream(self._scenario.seed, "expected tokens").random((TREE_SAMPLE, levels, shape.width))
+        shared = acceptance.model_dump(include={"vocabulary", "concentration"})
+
+        def length_at(overlap: float) -> float:
+            stated = ConstantAcceptance(kind="constant", overlap=overlap, **shared)
+            source = tree_source(speculation.model_copy(update={"acceptance": stated}), levels, self._distributions())
+            return mean_tree_length(source, shape, levels, uniforms)
+
+        overlap = overlap_of_length(length, length_at)
+        remedy = (
+            f"a tree of {plural(levels, 'level')} yields at most {levels + 1} tokens per verify; correct it"
+            if overlap is None
+            else "a tree takes the acceptance of its first candidates, not its mean length; trees of "
+            f"{plural(levels, 'level')} have this mean where that is about {overlap:.3f}: write acceptance: {{kind: "
+            f"constant, overlap: {overlap:.3f}}}"
+        )
+        return Problem(where, "speculation.acceptance.mean_acceptance_length", f"{length:g}", remedy)
 
     def _acceptance_source(self, number: int, num_draft_tokens: int) -> ChainSource:
         """That of a domain."""

@@ -221,7 +221,7 @@ class MeanLengthAcceptance(_Acceptance):
     @property
     def measured_positions(self) -> int | None:
         """How many positions the figures cover; None for all."""
-        return None if self.shape == "geometric" else self.num_draft_tokens
+        return self.num_draft_tokens
 
 
 StatedAcceptance = ConstantAcceptance | ProfileAcceptance | MeanLengthAcceptance

@@ -83,7 +83,7 @@ class Curve(Input):
     """Concurrent requests."""
     num_draft_tokens: AscendingDraftLengths | None = None
     """Draft lengths compared with no speculation; with a tree, numbers of its levels. Unless stated 1 to 5, as far as
-    the tree has levels, Medusa has heads or a block has tokens."""
+    acceptance is given, the tree has levels, Medusa has heads or a block has tokens."""
     replications: Annotated[int, Field(ge=2, strict=True)] = 6
     """Independent repetitions; each pairs all draft lengths on the same requests and random numbers."""
     requests_per_slot: Annotated[int, Field(ge=3, strict=True)] = 4
@@ -124,5 +124,7 @@ class Scenario(Input):
     @property
     def compared_draft_lengths(self) -> tuple[int, ...]:
         """The draft lengths of the curve: those it names, and the policy's own."""
-        named = self.curve.num_draft_tokens or DRAFT_LENGTHS[: self.speculation.longest_draft]
-        return tuple(sorted({*named, self.speculation.policy.num_draft_tokens} - {0}))
+        speculation = self.speculation
+        limits = (speculation.longest_draft, speculation.acceptance.measured_positions)
+        named = self.curve.num_draft_tokens or DRAFT_LENGTHS[: min((n for n in limits if n), default=None)]
+        return tuple(sorted({*named, speculation.policy.num_draft_tokens} - {0}))

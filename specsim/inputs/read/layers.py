@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from specsim.errors import InputError, Problem
 from specsim.inputs.read import catalogue
+from specsim.inputs.read.carried import Pair, gives_acceptance, pair_of
 from specsim.inputs.read.documents import read_mapping
 
 
@@ -19,11 +20,13 @@ class Extended(NamedTuple):
         data: the result.
         files: every file read, nearest first.
         origins: dotted path of each key in data → the file that says it.
+        given_for: target and drafter of the nearest file that gives the acceptance; None where none does.
     """
 
     data: dict[str, Any]
     files: tuple[Path, ...]
     origins: dict[str, Path]
+    given_for: Pair | None = None
 
 
 def read_with_extends(path: Path, ancestors: tuple[Path, ...] = ()) -> Extended:
@@ -38,7 +41,7 @@ def read_with_extends(path: Path, ancestors: tuple[Path, ...] = ()) -> Extended:
     data = read_mapping(path)
     base_reference = data.pop("extends", None)
     if base_reference is None:
-        return Extended(data, (path,), dict.fromkeys(_key_paths(data), path))
+        return Extended(data, (path,), dict.fromkeys(_key_paths(data), path), pair_of(data))
     if not isinstance(base_reference, str):
         remedy = "must be a catalogue name or the path of a scenario file"
         raise InputError([Problem(str(path), "extends", repr(base_reference), remedy)])
@@ -46,7 +49,9 @@ def read_with_extends(path: Path, ancestors: tuple[Path, ...] = ()) -> Extended:
     base = read_with_extends(base_path, (*ancestors, path))
     result, own = merged(base.data, data), set(_key_paths(data))
     origins = {key: path if key in own else base.origins[key] for key in _key_paths(result)}
-    return Extended(result, (path, *base.files), origins)
+    figures = [key for key in own if key.startswith("speculation.acceptance.")]
+    given_for = pair_of(result) if gives_acceptance(figures) else base.given_for
+    return Extended(result, (path, *base.files), origins, given_for)
 
 
 def _key_paths(data: dict[str, Any], prefix: str = "") -> Iterator[str]:

@@ -24,6 +24,7 @@ from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.speculation import Speculation
 from specsim.inputs.read import catalogue, documents, layers, problems
 from specsim.inputs.read.blame import blamed
+from specsim.inputs.read.carried import changed, gives_acceptance
 from specsim.inputs.read.overrides import Option, apply, assignment, named
 from specsim.inputs.read.references import Places, Said, referenced, references
 
@@ -45,6 +46,7 @@ class Inputs:
         lengths_files: quantile tables and traces, by the path in the scenario of the lengths that refer to one.
         files: every file read; the key says what for.
         groups: of a fleet, each group's replica as a scenario of its own, in the order of ``Fleet.groups``.
+        carried: paths of the target and the drafter where the acceptance was given for another and carried over.
     """
 
     scenario: Scenario
@@ -56,6 +58,7 @@ class Inputs:
     lengths_files: dict[str, Path]
     files: dict[str, Path]
     groups: tuple[Inputs, ...] = ()
+    carried: tuple[str, ...] = ()
 
     @property
     def target_quantisation(self) -> Quantisation:
@@ -144,7 +147,7 @@ def load_extended(
     Raises:
         InputError: with every problem in the scenario and the files that it names.
     """
-    data, scenario_files, origins = extended
+    data, scenario_files, origins, given_for = extended
     gathered = Gathered(problems)
     place = Places(path, origins, said)
     read = partial(_read_once, kept)
@@ -178,6 +181,8 @@ def load_extended(
         for sought in (("recording", "text"), ("lengths",))
     )
     inputs = Inputs(scenario, device, engine, target, drafter, acceptance_files, lengths_files, all_files)
+    if not gives_acceptance(said):
+        inputs = replace(inputs, carried=changed(given_for, data))
     return replace(inputs, groups=tuple(part.within(inputs) for part in of_groups))
 
 

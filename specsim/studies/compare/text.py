@@ -8,7 +8,7 @@ from itertools import groupby
 from specsim.analysis.intervals import Interval
 from specsim.inputs.models.workload import Replay
 from specsim.inputs.read.scenario import Inputs
-from specsim.reporting.inputs import cost_sentences
+from specsim.reporting.inputs import source_sentences
 from specsim.reporting.intervals import percents, plain
 from specsim.reporting.traffic import lengths_words
 from specsim.reporting.wording import from_to
@@ -258,7 +258,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     """What the inputs of several scenarios leave open, each once."""
     by_note: dict[str, list[str]] = {}
     for subject in comparison.subjects:
-        for note in (*subject.notes, *cost_sentences(subject.inputs)):
+        for note in (*subject.notes, *source_sentences(subject.inputs)):
             by_note.setdefault(note, []).append(subject.name)
         if subject.inputs.scenario.fleet:
             note = "Batches count the whole fleet, tokens/s/GPU all its devices."

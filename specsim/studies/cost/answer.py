@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specsim.inputs.read.scenario import Inputs
+from specsim.reporting.acceptance import acceptance_sentences
 from specsim.reporting.deployment import deployment_words
 from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.inputs import input_files
@@ -29,7 +30,7 @@ def cost_answer(inputs: Inputs, report: CostReport, *, by_policy: bool, drawn: b
     """
     warning = extrapolation_sentence([(inputs, report.extrapolation)])
     return Answer(
-        sentences=cost_sentences(inputs, report, by_policy=by_policy),
+        sentences=[*cost_sentences(inputs, report, by_policy=by_policy), *acceptance_sentences(inputs)],
         tables=cost_tables(inputs.scenario, report),
         figures={"cost": draw(inputs, report)} if drawn else {},
         files=input_files(inputs, warning),

@@ -9,7 +9,7 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.columns import AnyTable, Described, FrameTable, interval_described
 from specsim.reporting.deployment import subtitle
 from specsim.reporting.extrapolation import extrapolation_sentence
-from specsim.reporting.inputs import cost_sentences, input_files
+from specsim.reporting.inputs import input_files, source_sentences
 from specsim.reporting.publish import Answer
 from specsim.reporting.style import no_math
 from specsim.reporting.wording import levels
@@ -40,7 +40,7 @@ def curve_answer(inputs: Inputs, result: CurveResult) -> Answer:
     if not result.missing:
         tables.append(FrameTable(result.closed_form, POINT_COLUMNS, "closed_form.csv"))
     return Answer(
-        sentences=[*curve_sentences(inputs.scenario, result), *cost_sentences(inputs)],
+        sentences=[*curve_sentences(inputs.scenario, result), *source_sentences(inputs)],
         tables=tables,
         figures={} if result.missing else {"curve": draw(inputs, result)},
         files=input_files(inputs, warning),

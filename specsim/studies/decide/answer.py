@@ -8,7 +8,7 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.columns import Column, FrameTable, Table, with_ends
 from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.folders import text_writer
-from specsim.reporting.inputs import cost_sentences, input_files
+from specsim.reporting.inputs import input_files, source_sentences
 from specsim.reporting.intervals import over_one
 from specsim.reporting.publish import Answer
 from specsim.reporting.wording import draft_tokens
@@ -31,7 +31,7 @@ def decision_answer(inputs: Inputs, decision: Decision, checkpoint: str | None =
     settings = engine_settings(inputs, decision, checkpoint)
     written = {SETTING_FILES[name]: text_writer(f"{one.text}\n") for name, one in settings.items() if one.text}
     return Answer(
-        sentences=[*decision_sentences(inputs, decision), *cost_sentences(inputs)],
+        sentences=[*decision_sentences(inputs, decision), *source_sentences(inputs)],
         tables=[
             schedule_table(decision),
             fixed_table(decision),

@@ -1,15 +1,13 @@
 """What a planner has to know before speculation is set as decided: sentences with the numbers, each where it applies.
 
 What a curve says of its inputs (acceptance beyond the positions given, requests longer than the drafter takes) is
-among the curve's own notes.
+among the curve's own notes; where the acceptance comes from is said under every answer.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from specsim.inputs.models.acceptance import StatedAcceptance
 from specsim.inputs.models.drafters import DraftModel, EagleHead, pass_kind
 from specsim.inputs.models.schedule import SchedulePolicy
 from specsim.simulation.expected import mean_context, tokens_per_round
@@ -31,7 +29,6 @@ def decision_notes(simulation: Simulation, schedule: SchedulePolicy, largest_bat
     """
     scenario = simulation.inputs.scenario
     yield from _large_drafter(simulation, schedule.num_draft_tokens or min(scenario.compared_draft_lengths))
-    yield from _acceptance(simulation)
     yield from _lost_cache(simulation)
     yield from _graphs(simulation, schedule, largest_batch)
     yield from _vocabularies(simulation)
@@ -62,27 +59,6 @@ def _large_drafter(simulation: Simulation, num_draft_tokens: int) -> Iterator[st
             f"speculation ({share / passes:.2f} per pass), so even with every draft accepted the speedup is at most "
             f"{1 + num_draft_tokens} / {1 + share:.2f} = {bound:.2f}."
         )
-
-
-def _acceptance(simulation: Simulation) -> Iterator[str]:
-    """Acceptance that may be another on the traffic that is served."""
-    for domain in simulation.sources.domains:
-        acceptance = domain.acceptance
-        if not isinstance(acceptance, StatedAcceptance):
-            continue
-        given = f"{domain.path} ({_percent(acceptance.first_overlap)} of first drafts)"
-        if not acceptance.source:
-            yield (
-                f"{given} names no source, so what it was measured on is unknown; acceptance on random prompts is not "
-                "that of real traffic. Measure it on yours, and write 'source'."
-            )
-        elif re.search(r"\brandom\b", acceptance.source, re.IGNORECASE):
-            yield (
-                f'{given} was measured on random prompts, as its source says ("{acceptance.source.strip()}"); real '
-                "traffic differs. Measure it on yours."
-            )
-        elif re.search(r"\bexample\b", acceptance.source, re.IGNORECASE):
-            yield f"{given} is an example, as its source says, not a measurement. Measure it on your traffic."
 
 
 def _lost_cache(simulation: Simulation) -> Iterator[str]:

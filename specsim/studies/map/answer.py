@@ -14,7 +14,7 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.columns import Column, Described, FrameTable, Table, crossing_columns, interval_described
 from specsim.reporting.deployment import deployment_words
 from specsim.reporting.extrapolation import extrapolation_sentence
-from specsim.reporting.inputs import cost_sentences, input_files
+from specsim.reporting.inputs import input_files, source_sentences
 from specsim.reporting.publish import Answer
 from specsim.reporting.style import no_math
 from specsim.reporting.wording import drafts
@@ -51,7 +51,7 @@ def map_answer(inputs: Inputs, result: MapResult) -> Answer:
     """What ``specsim map`` prints and writes; no figure of a map that lacks contexts."""
     warning = extrapolation_sentence([(inputs, result.extrapolation)])
     return Answer(
-        sentences=[*map_sentences(inputs, result), *cost_sentences(inputs)],
+        sentences=[*map_sentences(inputs, result), *source_sentences(inputs)],
         tables=[
             *map_tables(inputs, result),
             FrameTable(result.cells, CELL_COLUMNS, "map.csv"),

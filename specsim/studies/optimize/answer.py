@@ -14,7 +14,7 @@ from specsim.reporting.columns import Table
 from specsim.reporting.deployment import subtitle
 from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.folders import Writer, json_writer, text_writer
-from specsim.reporting.inputs import cost_sentences, provenance_json, resolved_scenario
+from specsim.reporting.inputs import provenance_json, resolved_scenario, source_sentences
 from specsim.reporting.publish import Answer
 from specsim.reporting.style import no_math
 from specsim.studies.optimize.figure import OptimizePoint, optimize_figure
@@ -44,7 +44,7 @@ def optimize_answer(inputs: Inputs, found: Optimum, checkpoint: str | None = Non
         checkpoint: the drafter's, as the engine is to load it; by default as the scenario calls it.
     """
     warning = extrapolation_sentence([(inputs, found.extrapolation)])
-    sentences = [*optimize_sentences(inputs, found), *cost_sentences(inputs)]
+    sentences = [*optimize_sentences(inputs, found), *source_sentences(inputs)]
     paste = vllm_text(found.best, checkpoint) if found.finalists else ""
     tried, figure = tried_table(found), _draw(inputs, found)
     files = {

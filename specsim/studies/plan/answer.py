@@ -12,7 +12,7 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.deployment import subtitle
 from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.folders import json_writer
-from specsim.reporting.inputs import cost_sentences, input_files
+from specsim.reporting.inputs import input_files, source_sentences
 from specsim.reporting.publish import Answer
 from specsim.reporting.style import no_math
 from specsim.studies.plan.figure import PlanBar, plan_figure
@@ -24,7 +24,7 @@ from specsim.studies.plan.text import drafting, limits_words, plan_sentences
 def plan_answer(inputs: Inputs, result: PlanResult) -> Answer:
     """What ``specsim plan`` prints and writes."""
     warning = extrapolation_sentence([(inputs, result.extrapolation)])
-    sentences = [*plan_sentences(inputs, result), *cost_sentences(inputs)]
+    sentences = [*plan_sentences(inputs, result), *source_sentences(inputs)]
     arms, replicas = plan_table(inputs.scenario, result), replicas_table(result)
     found: dict[str, Any] = {
         "answer": sentences[0],

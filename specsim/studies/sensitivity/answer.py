@@ -10,7 +10,7 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.columns import Column, Table, crossing_columns, with_ends
 from specsim.reporting.deployment import subtitle
 from specsim.reporting.extrapolation import extrapolation_sentence
-from specsim.reporting.inputs import cost_sentences, input_files
+from specsim.reporting.inputs import input_files, source_sentences
 from specsim.reporting.publish import Answer
 from specsim.reporting.style import no_math
 from specsim.reporting.wording import drafts
@@ -31,7 +31,7 @@ def sensitivity_answer(inputs: Inputs, result: SensitivityResult) -> Answer:
     """What ``specsim sensitivity`` prints and writes."""
     warning = extrapolation_sentence([(inputs, result.extrapolation)])
     return Answer(
-        sentences=[*sensitivity_sentences(inputs, result), *cost_sentences(inputs)],
+        sentences=[*sensitivity_sentences(inputs, result), *source_sentences(inputs)],
         tables=[sensitivity_table(result), outcome_table(result)],
         figures={"sensitivity": draw(inputs, result)},
         files=input_files(inputs, warning),

@@ -14,7 +14,7 @@ from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.folders import Writer, text_writer
-from specsim.reporting.inputs import cost_sentences, input_files
+from specsim.reporting.inputs import input_files, source_sentences
 from specsim.reporting.publish import Answer
 from specsim.reporting.record_tables import Format
 from specsim.studies.simulate.fleet_text import fleet_summary
@@ -47,7 +47,7 @@ def load_answer(
     summary = text_writer(_summary(scenario, result, warning))
     left = f"{result.missing} of {scenario.run.replications} replications missing"
     return Answer(
-        sentences=[*load_sentences(scenario, result), *cost_sentences(inputs)],
+        sentences=[*load_sentences(scenario, result), *source_sentences(inputs)],
         tables=[*load_tables(scenario, result), *run_tables(result, form, rounds=rounds)],
         files={"summary.json": summary, **input_files(inputs, warning)},
         footer=footer,

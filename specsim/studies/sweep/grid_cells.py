@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from specsim.errors import InputError, Problem
+from specsim.inputs.checks.domains import domains
 from specsim.inputs.read import catalogue, layers
 from specsim.inputs.read.grid import GridFile, described
 from specsim.inputs.read.overrides import apply, assignment
@@ -28,6 +29,7 @@ class Cells:
 
     Attributes:
         files: that were read for cells so far, by name.
+        alike: of cells with the same acceptance, for the same target and drafter, the inputs of the first.
 
     Raises:
         InputError: when the scenario cannot be read, or an assignment is none.
@@ -45,6 +47,7 @@ class Cells:
             raise InputError(problems)
         self.kept: Kept = {}
         self.files: dict[str, Path] = {"grid": grid.path}
+        self.alike: dict[str, Inputs] = {}
 
     def _set(self, fixed: Mapping[str, Any]) -> Iterator[Problem]:
         """Puts values into the base; yields what keeps it from that."""
@@ -77,6 +80,7 @@ class Cells:
             layers.assign(data, path, copy.deepcopy(value), str(self.grid.path))
         found = load_extended(self.path, self.base._replace(data=data), self.said, self.kept)
         self.files |= {_name(name, file): file for name, file in found.files.items()}
+        self.alike.setdefault(f"{found.carried} {[domain.acceptance for domain in domains(found.scenario)]}", found)
         return found
 
 

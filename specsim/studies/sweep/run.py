@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from specsim.engine.run import warm_up
 from specsim.errors import InputError, PartialResultError, Problem
 from specsim.inputs.read.grid import GridFile
+from specsim.inputs.read.scenario import Inputs
 from specsim.studies.shared.executors import Workers, spread
 from specsim.studies.shared.points import Progress
 from specsim.studies.sweep.cell_store import CellStore
@@ -52,6 +53,7 @@ class Sweep:
         grid: that was asked for.
         cells: all of them, in the grid's order.
         files: that the scenarios were read from, by name.
+        alike: inputs of cells that differ in what is to be said of their acceptance.
         reused: cells taken from what was kept.
         unreadable: kept cells that could not be read and were simulated again.
         stopped: why cells are missing; empty where none is.
@@ -61,6 +63,7 @@ class Sweep:
     grid: GridFile
     cells: tuple[Cell, ...]
     files: dict[str, Path]
+    alike: tuple[Inputs, ...]
     reused: int
     unreadable: int
     stopped: str
@@ -136,6 +139,7 @@ def sweep(
         grid=grid,
         cells=tuple(_cells(grid, keys, invalid, texts, stopped)),
         files=cells.files,
+        alike=tuple(cells.alike.values()),
         reused=reused,
         unreadable=store.unreadable,
         stopped=stopped,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from specsim.analysis.intervals import Interval
 from specsim.analysis.run_metrics import THROUGHPUT, Metric
+from specsim.reporting.acceptance import acceptance_sentences
 from specsim.reporting.columns import Table, shown
 from specsim.reporting.intervals import with_interval
 from specsim.studies.sweep.cells import TPOT_P50, CellResult
@@ -18,13 +19,16 @@ from specsim.units import plural
 MOST_ROWS = 48
 """Cells shown on a terminal; all are in the files."""
 MOST_FAILURES = 12
+MOST_SOURCES = 4
 
 Found = tuple[dict[str, Any], Interval]
 
 
 def sweep_sentences(sweep: Sweep) -> list[str]:
     """The answer, and what it must be read with."""
-    return [_answer(sweep), *_intervals(sweep), *_failures(sweep), *_keeping_up(sweep), *_read_with(sweep)]
+    said = dict.fromkeys(sentence for inputs in sweep.alike for sentence in acceptance_sentences(inputs))
+    told = [*_failures(sweep), *_keeping_up(sweep), *_read_with(sweep), *list(said)[:MOST_SOURCES]]
+    return [_answer(sweep), *_intervals(sweep), *told]
 
 
 class Basis(NamedTuple):

@@ -22,6 +22,20 @@ def test_the_policys_own_draft_length_is_simulated_whatever_the_grid():
     assert set(curve("speculation.policy.num_draft_tokens=2").crossings) == {1, 2}
 
 
+@pytest.mark.parametrize(
+    ("acceptance", "compared"),
+    [
+        ("{kind: constant, overlap: 0.7}", (1, 2, 3, 4, 5)),
+        ("{kind: profile, basis: marginal, values: [0.7, 0.5, 0.3]}", (1, 2, 3)),
+        ("{kind: profile, basis: marginal, values: [0.7, 0.5]}", (1, 2, 3)),  # the policy asks for 3
+        ("{kind: mean_length, mean_acceptance_length: 2.5, num_draft_tokens: 4, shape: geometric}", (1, 2, 3, 4)),
+    ],
+)
+def test_nothing_drafts_beyond_what_acceptance_is_given_for_unless_asked(acceptance, compared):
+    scenario = load_scenario(DEMO, [f"speculation.acceptance={acceptance}"]).scenario
+    assert scenario.compared_draft_lengths == compared
+
+
 @pytest.mark.parametrize(("values", "said"), [("[0.7, 0.5]", True), ("[0.7, 0.5, 0.3]", False)])
 def test_positions_beyond_the_stated_ones_are_named(values, said):
     notes = curve(f"speculation.acceptance.values={values}").notes

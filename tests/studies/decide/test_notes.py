@@ -50,18 +50,6 @@ def test_host_time_of_draft_passes_counts():
     )
 
 
-def test_acceptance_without_a_source():
-    (note,) = that_says("names no source", notes("speculation.acceptance={kind: constant, overlap: 0.7}"))
-    assert note.startswith("speculation.acceptance (70 % of first drafts)")
-    assert not that_says("source", notes())
-
-
-def test_acceptance_of_random_prompts():
-    measured = "speculation.acceptance={kind: constant, overlap: 0.42, source: vllm bench with --dataset-name random}"
-    (note,) = that_says("random prompts, as its source says", notes(measured))
-    assert "(42 % of first drafts)" in note
-
-
 def test_the_cache_lost_to_the_drafter():
     simulation = Simulation(load_scenario(DEMO))
     plain, loaded = simulation.memory(False).kv_tokens, simulation.memory(True).kv_tokens
