@@ -81,11 +81,13 @@ def memory_plan(
     free = usable - sum(loaded) - engine.activation_reserve
     kv_tokens = int(free // per_token)
     if kv_tokens < 1:
+        alone = drafter is not None and usable - loaded[0] - engine.activation_reserve >= target.kv_bytes_per_token
+        smaller = "drafter: the target alone fits" if alone else "model"
         remedy = (
             f"the weights need {sum(loaded) / GIB:.1f} GiB a device and activations "
             f"{engine.activation_reserve / GIB:.1f} GiB, but the engine uses {usable / GIB:.1f} GiB of {device.name}; "
             "use more devices (deployment.num_devices and deployment.tensor_parallel), a larger device or a smaller "
-            "model"
+            f"{smaller}"
         )
         raise InfeasibleError([Problem(where, "deployment", "", remedy)])
     return MemoryPlan(usable, loaded[0], sum(loaded[1:]), engine.activation_reserve, per_token, kv_tokens, shapes)

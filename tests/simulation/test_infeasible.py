@@ -13,6 +13,13 @@ def test_weights_that_do_not_fit(inputs, run):
         run(large, 1, 3)
 
 
+def test_a_drafter_that_does_not_fit_beside_its_target(inputs, run):
+    drafted = inputs("speculation.drafter={kind: draft_model, model: llama-3.1-70b}")
+    with pytest.raises(InfeasibleError, match="a larger device or a smaller drafter: the target alone fits"):
+        run(drafted, 1, 3)
+    run(drafted, 1, 0)
+
+
 def test_a_request_longer_than_the_kv_pool(inputs, run):
     """An engine that uses 40 % of an H100 keeps room for some 100,000 tokens of Llama-3.1-8B beside the weights."""
     scenario = inputs(prompt=120_000, output=8)

@@ -40,7 +40,8 @@ def step_table(scenario: Scenario, report: CostReport) -> Table[StepReport]:
                    lambda step: in_ms(step.seconds)),
             shown("ratio", lambda step: f"{step.over_plain:.2f}" if step.num_draft_tokens else ""),
             *(_part(report, i) for i in range(len(PARTS))),
-            Column("over_plain", lambda step: step.over_plain, "", "time over that of the same step without drafts"),
+            Column("over_plain", lambda step: step.over_plain, "",
+                   "time over that of the same step without drafts: the acceptance length that breaks even"),
             Column("tokens", lambda step: step.tokens, "tokens", "output tokens that it yields on average"),
             Column("limit", lambda step: step.limit, "", "resource that it waits for longest"),
             *(
@@ -56,7 +57,7 @@ def step_table(scenario: Scenario, report: CostReport) -> Table[StepReport]:
                    "of this context with these drafts, that the KV pool holds at once"),
         ],
         file="cost.csv",
-        title="time of a step by part, in ms; ratio to the same step without drafts",
+        title="time of a step by part, in ms; ratio to one without drafts, the acceptance length that breaks even",
     )  # fmt: skip
 
 

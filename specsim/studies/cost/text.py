@@ -80,7 +80,7 @@ def _headline(scenario: Scenario, report: CostReport) -> str:
     drafted, ratio, instead = "", "", ""
     if step.num_draft_tokens:
         drafted = f" with {drafts(scenario, step.num_draft_tokens)}"
-        ratio = f", {step.over_plain:.2f} × one without,"
+        ratio = f", {step.over_plain:.2f} × one without (so it pays from {step.over_plain:.2f} tokens per verify on),"
         instead = f" instead of {step.batch:,}"
     share, takes = step.waits[step.limit] / step.seconds, "takes" if step.runs else "would take"
     return (

@@ -85,9 +85,18 @@ def cost_words(found: Optimum, gpu_seconds: float) -> str:
 
 
 def less(ratio: Interval, resolution: float) -> str:
-    """How a cost compares with another: ``16.2 % [15.7, 16.6] below``, or that the two are not distinguishable."""
-    if ratio.low <= 1 + resolution and ratio.high >= 1 - resolution:
+    """How a cost compares with another: ``16.2 % [15.7, 16.6] below``, or that the two are not distinguishable.
+
+    They are not where the interval holds 1; where it does not, but reaches within what the grid of rates resolves, the
+    difference is no more than that.
+    """
+    if ratio.low <= 1 <= ratio.high:
         return f"not distinguishable ({over_one(ratio)}) from"
+    if ratio.low <= 1 + resolution and ratio.high >= 1 - resolution:
+        side = "below" if ratio.high < 1 else "above"
+        return (
+            f"{side} by no more than the grid of rates resolves ({over_one(ratio)}, steps of {100 * resolution:.2g} %)"
+        )
     if ratio.high < 1:
         return f"{percents(1 - ratio.estimate, 1 - ratio.high, 1 - ratio.low)} below"
     return f"{percents(ratio.estimate - 1, ratio.low - 1, ratio.high - 1)} above"
