@@ -22,6 +22,7 @@ INK, GREY, PALE = "#222222", "#6B6B6B", "#E4E4E4"
 STYLE: dict[Any, Any] = {  # Any: matplotlib's stubs spell out every key
     "font.family": "DejaVu Sans",  # ships with matplotlib, so text has the same size everywhere
     "font.size": 11,
+    "text.parse_math": False,  # names from users' files may have dollars
     "text.color": INK,
     "axes.labelcolor": INK,
     "axes.edgecolor": GREY,
@@ -40,11 +41,6 @@ STYLE: dict[Any, Any] = {  # Any: matplotlib's stubs spell out every key
     "svg.hashsalt": "specsim",  # element names follow from the content, not from chance
     "svg.fonttype": "path",
 }
-
-
-def no_math(text: str) -> str:
-    """Text in which dollars are dollars; matplotlib sets what stands between two of them as a formula."""
-    return text.replace("$", r"\$")
 
 
 def new_figure(width: int = 1200, height: int = 900) -> Figure:

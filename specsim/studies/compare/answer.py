@@ -13,7 +13,6 @@ from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.folders import json_writer, text_writer
 from specsim.reporting.inputs import provenance_of, resolved_scenario
 from specsim.reporting.publish import Answer
-from specsim.reporting.style import no_math
 from specsim.studies.compare.figure import ParetoLine, pareto_figure
 from specsim.studies.compare.frontier import Cell, cells_of, frontier
 from specsim.studies.compare.ranking import ranking
@@ -55,13 +54,13 @@ def _draw(comparison: Comparison, cells: Sequence[Cell]) -> Figure:
         list(_lines(comparison, cells)),
         [(float(cell.per_user.mean()), float(cell.per_gpu.mean())) for cell in frontier(cells)],
         title=_title(cells),
-        subtitle=no_math("; ".join(traffic)),
+        subtitle="; ".join(traffic),
     )
 
 
 def _title(cells: Sequence[Cell]) -> list[str]:
     """As much of the frontier as two lines hold."""
-    fitting = (textwrap.wrap(no_math(frontier_sentence(cells, most)), TITLE_WIDTH) for most in range(4, 0, -1))
+    fitting = (textwrap.wrap(frontier_sentence(cells, most), TITLE_WIDTH) for most in range(4, 0, -1))
     return next((lines for lines in fitting if len(lines) <= 2), ["Frontier of tokens/s/user and tokens/s/GPU"])
 
 

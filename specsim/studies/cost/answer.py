@@ -41,11 +41,10 @@ def cost_answer(inputs: Inputs, report: CostReport, *, by_policy: bool, drawn: b
 def draw(inputs: Inputs, report: CostReport) -> Figure:
     """The steps as bars."""
     # here, since matplotlib takes a third of a second to load and the terminal alone needs none
-    from specsim.reporting.style import no_math
     from specsim.studies.cost.figure import cost_figure
 
     steps = step_table(inputs.scenario, report).frame()
-    return cost_figure(steps, title=_title(inputs, report), subtitle=no_math(_what(inputs, report)))
+    return cost_figure(steps, title=_title(inputs, report), subtitle=_what(inputs, report))
 
 
 def _title(inputs: Inputs, report: CostReport) -> str:

@@ -11,7 +11,6 @@ from specsim.reporting.deployment import subtitle
 from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.inputs import input_files, source_sentences
 from specsim.reporting.publish import Answer
-from specsim.reporting.style import no_math
 from specsim.reporting.wording import levels
 from specsim.studies.curve.figure import curve_figure
 from specsim.studies.curve.run import CurveResult
@@ -55,7 +54,7 @@ def draw(inputs: Inputs, result: CurveResult) -> Figure:
     return curve_figure(
         pd.concat([result.points, result.closed_form]),
         title=headline(inputs.scenario, result),
-        subtitle=no_math(subtitle(inputs)),
+        subtitle=subtitle(inputs),
         highlight=k,
         crossings=result.crossings[k],
         free_verify_batch=result.free_batch.get(k),

@@ -14,15 +14,19 @@ from specsim.reporting.style import BLUE, INK, VERMILLION
 
 
 def shade(axes: Axes, crossings: Crossings) -> None:
-    """Tint the batches where the highlighted length pays and where it costs; the undecided stay white."""
-    for spans, colour, word in ((crossings.pays, BLUE, "pays"), (crossings.costs, VERMILLION, "costs")):
+    """Tint the batches where the highlighted length pays and where it costs; the undecided stay white.
+
+    Each word stands on its side of the line of 1.0: above it speculation pays, below it it costs.
+    """
+    for spans, colour, word, side in ((crossings.pays, BLUE, "pays", 1), (crossings.costs, VERMILLION, "costs", -1)):
         for span in spans:
             axes.axvspan(span.low, span.high, color=colour, alpha=0.08, linewidth=0, zorder=0.5)
             left, right = _across(axes, span.low), _across(axes, span.high)
             if right - left > 0.06:
-                axes.text(
-                    (left + right) / 2, 0.03, word, transform=axes.transAxes, color=colour,
-                    ha="center", va="bottom", fontsize=13, weight="bold",
+                axes.annotate(
+                    word, ((left + right) / 2, 1.0), xycoords=("axes fraction", "data"), xytext=(0, 5 * side),
+                    textcoords="offset points", color=colour, ha="center", va="bottom" if side > 0 else "top",
+                    fontsize=13, weight="bold",
                 )  # fmt: skip
 
 

@@ -16,7 +16,6 @@ from specsim.reporting.deployment import deployment_words
 from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.inputs import input_files, source_sentences
 from specsim.reporting.publish import Answer
-from specsim.reporting.style import no_math
 from specsim.reporting.wording import drafts
 from specsim.studies.curve.text import drafted
 from specsim.studies.map.figure import BreakEven, map_figure
@@ -108,8 +107,8 @@ def draw(inputs: Inputs, result: MapResult) -> Figure:
     return map_figure(
         _grid(result),
         found,
-        title=no_math(headline(scenario, result)),
-        subtitle=no_math(deployment_words(inputs)),
+        title=headline(scenario, result),
+        subtitle=deployment_words(inputs),
         speedup_name=f"speedup with {drafts(scenario, k)} (output tokens/s, equal batch)",
         best_name=f"best number of {drafted(scenario)}",
     )

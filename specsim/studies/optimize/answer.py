@@ -16,7 +16,6 @@ from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.folders import Writer, json_writer, text_writer
 from specsim.reporting.inputs import provenance_json, resolved_scenario, source_sentences
 from specsim.reporting.publish import Answer
-from specsim.reporting.style import no_math
 from specsim.studies.optimize.figure import OptimizePoint, optimize_figure
 from specsim.studies.optimize.optimum import Finalist, Optimum
 from specsim.studies.optimize.space import Settings
@@ -130,9 +129,9 @@ def _draw(inputs: Inputs, found: Optimum) -> Figure | None:
     return optimize_figure(
         points,
         panels,
-        title=no_math(title),
-        subtitle=no_math(subtitle(inputs)),
+        title=title,
+        subtitle=subtitle(inputs),
         legend=f"within {limits_words(found.limits)}; dots are {kind}, a dash the cheapest of a value, the diamond the "
         "answer",
-        up=no_math(f"{'GPU-seconds' if found.price is None else '$'} per million output tokens"),
+        up=f"{'GPU-seconds' if found.price is None else '$'} per million output tokens",
     )

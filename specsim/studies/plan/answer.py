@@ -14,7 +14,6 @@ from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.folders import json_writer
 from specsim.reporting.inputs import input_files, source_sentences
 from specsim.reporting.publish import Answer
-from specsim.reporting.style import no_math
 from specsim.studies.plan.figure import PlanBar, plan_figure
 from specsim.studies.plan.run import ArmResult, PlanResult
 from specsim.studies.plan.tables import plan_table, replicas_table
@@ -75,6 +74,6 @@ def _draw(inputs: Inputs, result: PlanResult, replicas: pd.DataFrame | None) -> 
     return plan_figure(
         bars,
         title=f"Requests/s of a replica within {limits_words(result.limits)}",
-        subtitle=no_math(subtitle(inputs)),
+        subtitle=subtitle(inputs),
         replicas=replicas,
     )

@@ -12,7 +12,6 @@ from specsim.reporting.deployment import subtitle
 from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.inputs import input_files, source_sentences
 from specsim.reporting.publish import Answer
-from specsim.reporting.style import no_math
 from specsim.reporting.wording import drafts
 from specsim.studies.sensitivity.figure import End, TornadoBar, tornado_figure
 from specsim.studies.sensitivity.shifts import Outcome, SensitivityResult
@@ -75,7 +74,7 @@ def draw(inputs: Inputs, result: SensitivityResult) -> Figure:
         change=result.change,
         axis="break-even batch" if result.has_break_even else f"speedup at batch {result.batches[-1]}",
         title=_title(inputs, result),
-        subtitle=no_math(subtitle(inputs)),
+        subtitle=subtitle(inputs),
     )
 
 

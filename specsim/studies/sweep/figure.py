@@ -46,8 +46,8 @@ def sweep_figure(points: pd.DataFrame, *, title: str, subtitle: str, across: str
         axes = figure.subplots()
         longest = max(map(len, points["line"]))
         figure.subplots_adjust(left=0.09, right=min(0.92, 0.94 - LETTER * longest), top=0.84, bottom=0.11)
-        figure.text(0.02, 0.95, title.replace("$", r"\$"), fontsize=14, weight="bold", va="center")
-        figure.text(0.02, 0.905, subtitle.replace("$", r"\$"), fontsize=11, color=GREY, va="center")
+        figure.text(0.02, 0.95, title, fontsize=14, weight="bold", va="center")
+        figure.text(0.02, 0.905, subtitle, fontsize=11, color=GREY, va="center")
         drawn = points.assign(x=[places.index(x) for x in points["x"]]) if named else points
         if named:
             _name_ticks(figure, axes, places)

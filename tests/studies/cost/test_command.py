@@ -14,7 +14,10 @@ def test_the_answer_comes_first(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, err = command("cost", DEMO, "--batch", "1,8,64", "--num-draft-tokens", "0,3")
     assert (code, err) == (0, "")
-    assert out.startswith("At batch 64 a step with 3 draft tokens takes 12.7 ms, 1.51 × one without (so it pays from 1.51 tokens per verify on), and yields 159 ")
+    assert out.startswith(
+        "At batch 64 a step with 3 draft tokens takes 12.7 ms, 1.51 × one without (so it pays from 1.51 tokens per "
+        "verify on), and yields 159 "
+    )
     assert "420,496 tokens instead of 440,116" in out.splitlines()[1]
     assert not list(tmp_path.iterdir())
 
