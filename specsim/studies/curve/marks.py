@@ -16,18 +16,24 @@ from specsim.reporting.style import BLUE, INK, VERMILLION
 def shade(axes: Axes, crossings: Crossings) -> None:
     """Tint the batches where the highlighted length pays and where it costs; the undecided stay white.
 
-    Each word stands on its side of the line of 1.0: above it speculation pays, below it it costs.
+    Each word stands on its side of the line of 1.0: right above it what pays, at the foot of the panel what costs.
     """
-    for spans, colour, word, side in ((crossings.pays, BLUE, "pays", 1), (crossings.costs, VERMILLION, "costs", -1)):
+    for spans, colour, word in ((crossings.pays, BLUE, "pays"), (crossings.costs, VERMILLION, "costs")):
         for span in spans:
             axes.axvspan(span.low, span.high, color=colour, alpha=0.08, linewidth=0, zorder=0.5)
             left, right = _across(axes, span.low), _across(axes, span.high)
             if right - left > 0.06:
-                axes.annotate(
-                    word, ((left + right) / 2, 1.0), xycoords=("axes fraction", "data"), xytext=(0, 5 * side),
-                    textcoords="offset points", color=colour, ha="center", va="bottom" if side > 0 else "top",
-                    fontsize=13, weight="bold",
+                height = max(_up(axes, 1.0) + 0.015, 0.03) if word == "pays" else 0.03
+                axes.text(
+                    (left + right) / 2, height, word, transform=axes.transAxes, color=colour,
+                    ha="center", va="bottom", fontsize=13, weight="bold",
                 )  # fmt: skip
+
+
+def _up(axes: Axes, speedup: float) -> float:
+    """Where a speedup lies between the lower (0) and the upper (1) edge of the panel."""
+    low, high = axes.get_ylim()
+    return (speedup - low) / (high - low)
 
 
 def _across(axes: Axes, batch: float) -> float:
