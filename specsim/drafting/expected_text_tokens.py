@@ -43,4 +43,6 @@ class _Moves:
         self._after, self._weight = models.step[self._before, token], weights[self._before, token]
 
     def of(self, distribution: Floats) -> Floats:
-        return np.asarray(np.bincount(self._after, distribution[self._before] * self._weight, len(distribution)), np.float64)
+        return np.asarray(
+            np.bincount(self._after, distribution[self._before] * self._weight, len(distribution)), np.float64
+        )

@@ -127,7 +127,6 @@ class Sources:
 
 
 def _models_of(file: Path, stated: NgramModels) -> Ngrams:
-    """The language models of a text."""
     tokens = tokens_of(documents.read_text(file), stated.unit, stated.vocabulary)
     try:
         return count_ngrams(tokens, stated.target_order, stated.interpolation)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from specsim.analysis.crossings import Crossings
 from specsim.costs.extrapolation import Extrapolation
-from specsim.errors import InfeasibleError, InputError, Problem
+from specsim.errors import InfeasibleError, Problem, raise_if_any
 from specsim.forward import farthest
 from specsim.inputs.models.lengths import FixedLengths
 from specsim.inputs.read.scenario import Inputs
@@ -100,14 +100,9 @@ def simulate_map(inputs: Inputs, *, jobs: int | None = None, progress: Progress 
             context all requests of some batch run at once.
         KeyboardInterrupt: before any context was finished.
     """
-    problems = list(_no_map(inputs))
-    if problems:
-        raise InputError(problems)
-    contexts, batches, lengths = (
-        chosen_contexts(inputs),
-        chosen_batches(inputs.scenario),
-        draft_lengths(inputs.scenario),
-    )
+    raise_if_any(_no_map(inputs))
+    contexts, batches = chosen_contexts(inputs), chosen_batches(inputs.scenario)
+    lengths = draft_lengths(inputs.scenario)
     asked = inputs.scenario.speculation.policy.num_draft_tokens
     runs: dict[int, Runs] = {}
     interrupted = False

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from specsim.errors import InputError, Problem
+from specsim.errors import InputError, Problem, raise_if_any
 from specsim.inputs.read import catalogue, layers
 from specsim.inputs.read.grid import GridFile, described
 from specsim.inputs.read.overrides import apply, assignment
@@ -40,9 +40,7 @@ class Cells:
         self.base = layers.read_with_extends(self.path)
         own = Said(where, (beside, Path.cwd()))
         self.said = dict.fromkeys((*grid.grid.paths, *grid.grid.fixed), own)
-        problems = [*self._set(grid.grid.fixed), *self._override(overrides)]
-        if problems:
-            raise InputError(problems)
+        raise_if_any(self._set(grid.grid.fixed), self._override(overrides))
         self.kept: Kept = {}
         self.files: dict[str, Path] = {"grid": grid.path}
 

@@ -13,7 +13,7 @@ from specsim.analysis.closed_form import (
     ridge_tokens,
     speedup,
 )
-from specsim.errors import InputError, Problem
+from specsim.errors import Problem, raise_if_any
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.read.lists import read_list
 from specsim.reporting.columns import Table, shown
@@ -33,8 +33,7 @@ def read_numbers(alphas: str, gammas: str, draft_cost: float) -> tuple[list[floa
     found_gammas = read_list(gammas, int, lambda g: g >= 1, "--gamma", "write whole numbers from 1", problems)
     if not math.isfinite(draft_cost):
         problems.append(Problem("--draft-cost", "", repr(draft_cost), "must be finite; write for example 0.05"))
-    if problems:
-        raise InputError(problems)
+    raise_if_any(problems)
     return found_alphas, found_gammas
 
 

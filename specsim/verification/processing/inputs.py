@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.errors import InputError, Problem, invalid
+from specsim.errors import Problem, invalid, raise_if_any
 from specsim.verification.arrays import Bools, Floats, Ints
-from specsim.verification.rows import listed
+from specsim.verification.rows import in_rows, listed
 
 _RANGES = {
     "temperature": "must be 0 or more, and finite",
@@ -46,20 +46,15 @@ def check_parameters(table: Floats, kind: str, given: Mapping[str, Any], rows: I
     if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
         raise invalid("rows", "", (str(chosen.dtype), chosen.shape), "must be whole numbers, shape [n]")
     bad = np.flatnonzero((chosen < 0) | (chosen >= R))
-    problems = list(listed("rows", bad, None, chosen[bad], f"must be from 0 to {R - 1}"))
-    if problems:
-        raise InputError(problems)
+    raise_if_any(listed("rows", bad, None, chosen[bad], f"must be from 0 to {R - 1}"))
     parameters = {name: np.asarray(value) for name, value in given.items() if value is not None}
-    for name, value in parameters.items():
-        problems += _form(name, value, R)
-    if problems:
-        raise InputError(problems)
+    raise_if_any(*(_form(name, value, R) for name, value in parameters.items()))
     parameters = {name: np.broadcast_to(value, (R,))[chosen] for name, value in parameters.items()}
+    problems: list[Problem] = []
     for name, value in parameters.items():
         outside = np.flatnonzero(~_in_range(name, value))
-        problems += _in_row(name, chosen[outside], value[outside], _RANGES[name])
-    if problems:
-        raise InputError(problems)
+        problems += in_rows(name, chosen[outside], value[outside], _RANGES[name])
+    raise_if_any(problems)
     return {name: parameters.get(name) for name in given}
 
 
@@ -74,16 +69,15 @@ def check_rows(table: Floats, kind: str, rows: Ints | None) -> None:
     problems: list[Problem] = []
     if kind == "logits":
         wrong = np.isnan(highest) | (highest == np.inf)
-        problems += _in_row("table", names[wrong], highest[wrong], "must be a number or, to mask a token, -inf")
+        problems += in_rows("table", names[wrong], highest[wrong], "must be a number or, to mask a token, -inf")
         masked = highest == -np.inf
-        problems += _in_row("table", names[masked], highest[masked], "is the highest logit: no token is left")
+        problems += in_rows("table", names[masked], highest[masked], "is the highest logit: no token is left")
     else:
         wrong = ~(np.isfinite(highest) & (lowest >= 0))
-        problems += _in_row("table", names[wrong], lowest[wrong], "must be a finite probability, 0 or more")
+        problems += in_rows("table", names[wrong], lowest[wrong], "must be a finite probability, 0 or more")
         masked = ~wrong & (highest == 0)
-        problems += _in_row("table", names[masked], highest[masked], "is the highest probability: no token is left")
-    if problems:
-        raise InputError(problems)
+        problems += in_rows("table", names[masked], highest[masked], "is the highest probability: no token is left")
+    raise_if_any(problems)
 
 
 def _form(name: str, value: NDArray[Any], R: int) -> Iterator[Problem]:
@@ -105,9 +99,3 @@ def _in_range(name: str, value: NDArray[Any]) -> Bools:
     else:
         inside = (value >= 0) & (value < np.inf)
     return inside
-
-
-def _in_row(name: str, rows: NDArray[Any], values: NDArray[Any], remedy: str) -> Iterator[Problem]:
-    if len(rows):
-        others = f" ({len(rows) - 1} more like it)" if len(rows) > 1 else ""
-        yield Problem(name, f"(row={rows[0]})", str(values[0]), remedy + others)
