@@ -101,7 +101,6 @@ class Sources:
         )
 
     def _acceptance_source(self, number: int, num_draft_tokens: int) -> ChainSource:
-        """That of a domain."""
         seed, domain = self._scenario.seed, self.domains[number]
         rng = stream(seed, "distributions", number) if number else self._distributions()
         speculation, greedy = self._scenario.speculation, domain.temperature == 0

@@ -56,14 +56,12 @@ def _load(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _kept_prefixes(scenario: Scenario) -> Iterator[Problem]:
-    """Prefix caching needs prompts that are computed."""
     if scenario.deployment.prefix_caching and scenario.workload.decode_only:
         remedy = "with workload.decode_only all prompts are cached already; leave one out"
         yield in_scenario("deployment.prefix_caching", True, remedy)
 
 
 def _prompts_of_pools(scenario: Scenario) -> Iterator[Problem]:
-    """A prefill pool needs prompts to compute."""
     fleet = scenario.fleet
     if fleet and fleet.disaggregation and scenario.workload.decode_only:
         remedy = (
@@ -86,7 +84,6 @@ def _kept_whole(scenario: Scenario, target: ModelConfig) -> Iterator[Problem]:
 
 
 def _draft_lengths(scenario: Scenario) -> Iterator[Problem]:
-    """A curve compares no longer drafts than tree and drafter can make."""
     compared = scenario.curve.num_draft_tokens or ()
     for most, why, _ in scenario.speculation.draft_limits:
         if max(compared, default=0) > most:

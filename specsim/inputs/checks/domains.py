@@ -65,7 +65,6 @@ def contradictions(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _of_chains(scenario: Scenario) -> Iterator[Problem]:
-    """Only chains have an acceptance by class or domain, and domains need a trace."""
     workload, speculation = scenario.workload, scenario.speculation
     for i, part in enumerate(workload.mixture):
         for name, what in (("acceptance", "an acceptance"), ("temperature", "a temperature")):
@@ -83,7 +82,6 @@ def _of_chains(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _vocabularies(scenario: Scenario) -> Iterator[Problem]:
-    """All made-up rows of p and q have one vocabulary."""
     made_up = {path: stated for path, stated, _ in domains(scenario) if isinstance(stated, StatedAcceptance)}
     for path, acceptance in made_up.items():
         first, due = next((other, stated.vocabulary) for other, stated in made_up.items())
@@ -94,7 +92,6 @@ def _vocabularies(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _figures(path: str, acceptance: StatedAcceptance) -> Iterator[Problem]:
-    """Spread and hard stretches keep acceptance between 0 and 1."""
     mean = acceptance.first_overlap
     most = math.sqrt(mean * (1 - mean))
     if acceptance.spread is not None and acceptance.spread >= most:
@@ -119,7 +116,6 @@ def _stretches(path: str, mean: float, stretches: HardStretches) -> Iterator[Pro
 
 
 def _texts(scenario: Scenario) -> Iterator[Problem]:
-    """Language models serve all domains or none, and policies cannot see their drafts in advance."""
     found, speculation = {domain.path: domain.acceptance for domain in domains(scenario)}, scenario.speculation
     modelled = {path: acceptance for path, acceptance in found.items() if isinstance(acceptance, NgramModels)}
     if not modelled:
@@ -143,7 +139,6 @@ def _is_sampled_recording(domain: Domain) -> bool:
 
 
 def _recorded(domain: Domain) -> Problem:
-    """A recording holds greedy agreement, so it needs temperature 0."""
     remedy = (
         f"a recording counts drafts that are the target's greedy choices, but these requests are sampled at "
         f"temperature {domain.temperature:g}; write 'temperature: 0'"
@@ -152,7 +147,6 @@ def _recorded(domain: Domain) -> Problem:
 
 
 def _varying(path: str, acceptance: Acceptance, speculation: Speculation) -> Iterator[Problem]:
-    """Acceptance that varies needs chains that are verified token by token."""
     if not acceptance.varies:
         return
     if speculation.verifier in ("tree", "block"):

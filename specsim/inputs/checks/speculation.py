@@ -29,7 +29,6 @@ def _greedy(speculation: Speculation) -> Iterator[Problem]:
 
 
 def _drafts(speculation: Speculation) -> Iterator[Problem]:
-    """``drafts``, ``tree.siblings`` and the drafter agree on whether drafts are sampled."""
     tree, looked_up = speculation.tree, speculation.drafter.facts.looks_up
     if looked_up and speculation.drafts == "sampled":
         yield in_scenario(
@@ -92,7 +91,6 @@ def _draft_lengths(speculation: Speculation) -> Iterator[Problem]:
 
 
 def _policies(speculation: Speculation) -> Iterator[Problem]:
-    """Policies that look at each draft token need a chain, and a rule that judges token by token."""
     policy, verifier = speculation.policy, speculation.verifier
     if isinstance(policy, OraclePolicy) and verifier not in ("token", "greedy"):
         remedy = (

@@ -101,7 +101,6 @@ def simulate_sensitivity(
 
 
 def _alone(inputs: Inputs, num_draft_tokens: int) -> Inputs:
-    """The scenario with no other draft length in its curve."""
     scenario = inputs.scenario
     policy = StaticPolicy(num_draft_tokens=num_draft_tokens)
     update = {

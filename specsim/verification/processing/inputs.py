@@ -5,7 +5,7 @@ Knows nothing of what is done with them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,12 @@ from specsim.errors import Problem, invalid, raise_if_any
 from specsim.verification.arrays import Bools, Floats, Ints
 from specsim.verification.rows import in_rows, listed
 
-_RANGES = {
-    "temperature": "must be 0 or more, and finite",
-    "top_k": "must be a whole number, 1 or more",
-    "top_p": "must be above 0 and at most 1",
-    "min_p": "must be from 0 to 1",
+# of each parameter what is asked of it, and whether numbers are that: written so that NaN is not
+_RANGES: dict[str, tuple[str, Callable[[NDArray[Any]], Bools]]] = {
+    "temperature": ("must be 0 or more, and finite", lambda value: (value >= 0) & (value < np.inf)),
+    "top_k": ("must be a whole number, 1 or more", lambda value: value >= 1),
+    "top_p": ("must be above 0 and at most 1", lambda value: (value > 0) & (value <= 1)),
+    "min_p": ("must be from 0 to 1", lambda value: (value >= 0) & (value <= 1)),
 }
 
 
@@ -52,8 +53,9 @@ def check_parameters(table: Floats, kind: str, given: Mapping[str, Any], rows: I
     parameters = {name: np.broadcast_to(value, (R,))[chosen] for name, value in parameters.items()}
     problems: list[Problem] = []
     for name, value in parameters.items():
-        outside = np.flatnonzero(~_in_range(name, value))
-        problems += in_rows(name, chosen[outside], value[outside], _RANGES[name])
+        remedy, in_range = _RANGES[name]
+        outside = np.flatnonzero(~in_range(value))
+        problems += in_rows(name, chosen[outside], value[outside], remedy)
     raise_if_any(problems)
     return {name: parameters.get(name) for name in given}
 
@@ -84,18 +86,4 @@ def _form(name: str, value: NDArray[Any], R: int) -> Iterator[Problem]:
     if value.shape not in ((), (R,)):
         yield Problem(name, "shape", str(value.shape), f"must be one number, or one per row, ({R},)")
     if value.size and value.dtype.kind not in ("iu" if name == "top_k" else "iuf"):
-        yield Problem(name, "dtype", str(value.dtype), _RANGES[name])
-
-
-def _in_range(name: str, value: NDArray[Any]) -> Bools:
-    """Written so that NaN is outside."""
-    inside: Bools
-    if name == "top_k":
-        inside = value >= 1
-    elif name == "top_p":
-        inside = (value > 0) & (value <= 1)
-    elif name == "min_p":
-        inside = (value >= 0) & (value <= 1)
-    else:
-        inside = (value >= 0) & (value < np.inf)
-    return inside
+        yield Problem(name, "dtype", str(value.dtype), _RANGES[name][0])
