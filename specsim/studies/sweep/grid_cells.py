@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from specsim.errors import InputError, Problem, raise_if_any
+from specsim.errors import InputError, Problem
 from specsim.inputs.read import catalogue, layers
 from specsim.inputs.read.grid import GridFile, described
 from specsim.inputs.read.overrides import apply, assignment
@@ -40,7 +40,9 @@ class Cells:
         self.base = layers.read_with_extends(self.path)
         own = Said(where, (beside, Path.cwd()))
         self.said = dict.fromkeys((*grid.grid.paths, *grid.grid.fixed), own)
-        raise_if_any(self._set(grid.grid.fixed), self._override(overrides))
+        problems = [*self._set(grid.grid.fixed), *self._override(overrides)]
+        if problems:
+            raise InputError(problems)
         self.kept: Kept = {}
         self.files: dict[str, Path] = {"grid": grid.path}
 

@@ -85,6 +85,7 @@ def _verdicts(found: list[Interval]) -> str:
 
 
 def _intervals(sweep: Sweep) -> Iterator[str]:
+    """What an interval is one of."""
     numbers = sorted({len(arm.values) for _, result in sweep.results for arm in result.arms.values()})
     if numbers:
         of = (f"{numbers[0]:,} to " if len(numbers) > 1 else "") + plural(numbers[-1], "replication")
@@ -92,6 +93,7 @@ def _intervals(sweep: Sweep) -> Iterator[str]:
 
 
 def _keeping_up(sweep: Sweep) -> Iterator[str]:
+    """In how many cells the rate offered is not met, by arm."""
     behind = {"without": 0, "with": 0}
     for _, result in sweep.results:
         for k, arm in result.arms.items():
