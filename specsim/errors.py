@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import ParamSpec, TypeVar
 
 Result = TypeVar("Result")
@@ -94,8 +95,23 @@ class Gathered:
 
     def settle(self) -> None:
         """Raises an InputError with all problems, each once, if there are any."""
-        if self.problems:
-            raise InputError(dict.fromkeys(self.problems))
+        raise_if_any(dict.fromkeys(self.problems))
+
+
+def raise_if_any(*groups: Iterable[Problem]) -> None:
+    """Report all problems at once.
+
+    Raises:
+        InputError: there is at least one.
+    """
+    problems = list(chain(*groups))
+    if problems:
+        raise InputError(problems)
+
+
+def in_scenario(path: str, value: object, remedy: str) -> Problem:
+    """A problem at a path of the scenario, whose file the caller fills in."""
+    return Problem("", path, repr(value), remedy)
 
 
 def invalid(where: str, path: str, value: object, remedy: str) -> InputError:

@@ -40,8 +40,6 @@ class Metric(NamedTuple):
 
 
 def _percentiles(name: str, of: Callable[[RunView], LatencySummary], description: str) -> tuple[Metric, ...]:
-    """The median, the 90th and the 99th percentile of a latency."""
-
     def percentile(part: str) -> Callable[[RunView], float]:
         return lambda view: float(getattr(of(view), part))
 

@@ -33,8 +33,6 @@ from specsim.analysis.steady import Window, sent_within, within
 from specsim.arrays import Bools, Floats, Ints
 from specsim.records import RoundTally, RunRecords
 
-ANY_LATENCY = LatencyLimits(np.inf, np.inf, np.inf)
-
 
 @dataclass(frozen=True)
 class Server:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 import typer
@@ -97,9 +97,11 @@ def main() -> None:
     try:
         app()
     except SpecsimError as error:
-        sys.exit(_report(error))
+        _report(f"{error.headline} ({plural(len(error.problems), 'problem')})", map(str, error.problems))
+        sys.exit(EXIT_BAD_INPUT)
     except BrokenRunError as error:
-        sys.exit(_report_broken(error))
+        _report(f"a simulator bug; nothing was written. {error.which}", error.violations)
+        sys.exit(EXIT_BROKEN_RUN)
     except PartialResultError as partial:
         print(f"interrupted; {partial}", file=sys.stderr)
         sys.exit(EXIT_INTERRUPTED)
@@ -109,17 +111,5 @@ def main() -> None:
         raise
 
 
-def _report(error: SpecsimError) -> int:
-    """Print every problem, a line each, and give the exit code."""
-    print(f"specsim: {error.headline} ({plural(len(error.problems), 'problem')}):", file=sys.stderr)
-    for problem in error.problems:
-        print(f"  {problem}", file=sys.stderr)
-    return EXIT_BAD_INPUT
-
-
-def _report_broken(error: BrokenRunError) -> int:
-    """Print what a run broke, a line each, and give the exit code."""
-    print(f"specsim: a simulator bug; nothing was written. {error.which}:", file=sys.stderr)
-    for violation in error.violations:
-        print(f"  {violation}", file=sys.stderr)
-    return EXIT_BROKEN_RUN
+def _report(what: str, lines: Iterable[str]) -> None:
+    print(f"specsim: {what}:", *(f"  {line}" for line in lines), sep="\n", file=sys.stderr)

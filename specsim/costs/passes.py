@@ -13,14 +13,13 @@ from specsim.arrays import Floats, Ints
 from specsim.costs.attention import AttentionCost
 from specsim.costs.collectives import all_reduce_seconds, all_to_all_seconds, send_seconds
 from specsim.costs.experts import expert_time
-from specsim.costs.forms import PassForm
+from specsim.costs.forms import AttentionForm, PassForm
 from specsim.costs.linear import BYTES_PER_ELEMENT, linear_time
 from specsim.costs.lowered import PassTime, price_pass
 from specsim.costs.operator_tables import ProductTime
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.row_table import RowTable
 from specsim.costs.shapes import ForwardShape
-from specsim.costs.slowed import slowed
 from specsim.costs.use import PassUse
 from specsim.forward import Pass
 from specsim.inputs.models.hardware import Device
@@ -81,7 +80,35 @@ class PassCost:
             table.up_to(most_rows) for table in self._tables
         )
         form = PassForm(by_tokens, by_logit_rows, by_fused_tokens, by_corrected_rows, self._attention.form)
-        return slowed(form, self._time_factor)
+        return _slowed(form, self._time_factor)
+
+
+def _slowed(form: PassForm, factor: float) -> PassForm:
+    """The form of a pass whose parts all take ``factor`` times longer, whatever it computes."""
+    if factor == 1.0:
+        return form
+    return PassForm(
+        factor * form.by_tokens,
+        factor * form.by_logit_rows,
+        factor * form.by_fused_tokens,
+        factor * form.by_corrected_rows,
+        _slowed_attention(form.attention, factor),
+    )
+
+
+def _slowed_attention(form: AttentionForm, factor: float) -> AttentionForm:
+    """A soft maximum of times scales by the factor if all of them do."""
+    return form._replace(
+        kv=factor * form.kv,
+        pair=factor * form.pair,
+        prompt_pair=factor * form.prompt_pair,
+        state=factor * form.state,
+        token=factor * form.token,
+        per_kv_head=factor * form.per_kv_head,
+        ramp=factor * form.ramp,
+        bandwidth=form.bandwidth / factor,
+        flops=form.flops / factor,
+    )
 
 
 def _token_seconds(

@@ -85,11 +85,6 @@ class Rates:
     kernel_launch: float
     weight_traffic_only: bool
 
-    @property
-    def linear_flops(self) -> float:
-        """Rate of matrix products in BF16 [FLOP/s]."""
-        return self.flops_in["bf16"]
-
 
 def device_rates(device: Device, *, ideal: bool) -> Rates:
     """The rates of a device; ``ideal`` drops every efficiency, launch time and traffic other than weights.

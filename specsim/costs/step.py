@@ -108,10 +108,6 @@ class StepCost:
         padded = self._graphs.padded(one.tokens) if self._graphs and one.tokens else None
         return one if padded is None else one._replace(tokens=padded)
 
-    def draft_seconds(self, draft_pass: Pass) -> float:
-        """Device time of one draft pass [s]."""
-        return sum(self.draft_time(draft_pass))
-
     def draft_time(self, draft_pass: Pass) -> PassTime:
         """Device time of one draft pass, by part [s].
 

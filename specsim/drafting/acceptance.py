@@ -133,16 +133,3 @@ class PositionAcceptance:
         )
         p = np.broadcast_to(self._p[: num_draft_tokens + 1], (batch, num_draft_tokens + 1, self._vocabulary))
         return q, p
-
-    def score_greedy(self, draft: Ints, uniforms: Floats) -> Ints:
-        """The target's argmax [B, K+1] at temperature 0: position i equals the draft with its conditional acceptance.
-
-        Args:
-            draft: draft token ids [B, K].
-            uniforms: in [0, 1), deciding which positions match [B, K].
-        """
-        batch, num_draft_tokens = draft.shape
-        argmax = np.zeros((batch, num_draft_tokens + 1), dtype=np.int64)
-        matches = uniforms < self._conditional[:num_draft_tokens]
-        argmax[:, :num_draft_tokens] = np.where(matches, draft, (draft + 1) % self._vocabulary)
-        return argmax

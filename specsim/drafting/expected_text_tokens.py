@@ -19,24 +19,30 @@ SETTLED, MOST_ROUNDS = 1e-10, 2000
 def mean_text_tokens(models: TextModels, num_draft_tokens: int) -> float:
     """Mean tokens per verify of the models of one domain, over all rounds of long outputs."""
     q = models.q[models.q_row]
-    both, rest = np.minimum(models.p, q), np.maximum(models.p - q, 0.0)
+    target, both, rest = (_Moves(models, w) for w in (models.p, np.minimum(models.p, q), np.maximum(models.p - q, 0.0)))
     distribution: Floats = np.bincount(models.starts, minlength=len(models.p)).astype(np.float64) / len(models.starts)
     for _ in range(MOST_ROUNDS):
         following: Floats = np.zeros(len(distribution))
         alive, tokens = distribution, 1.0
         for _ in range(num_draft_tokens):
-            following += _moved(models, alive, rest)
-            alive = _moved(models, alive, both)
+            following += rest.of(alive)
+            alive = both.of(alive)
             tokens += alive.sum()
-        following += _moved(models, alive, models.p)
+        following += target.of(alive)
         if np.abs(following - distribution).sum() < SETTLED:
             break
         distribution = following / following.sum()
     return float(tokens)
 
 
-def _moved(models: TextModels, distribution: Floats, weights: Floats) -> Floats:
-    """A distribution of contexts [R] after a token with these weights [R, V]."""
-    return np.bincount(models.step.ravel(), (distribution[:, None] * weights).ravel(), len(distribution)).astype(
-        np.float64
-    )
+class _Moves:
+    """What a token with these weights [R, V] does to contexts [R]; most weights are 0 and are left out."""
+
+    def __init__(self, models: TextModels, weights: Floats) -> None:
+        self._before, token = weights.nonzero()
+        self._after, self._weight = models.step[self._before, token], weights[self._before, token]
+
+    def of(self, distribution: Floats) -> Floats:
+        return np.asarray(
+            np.bincount(self._after, distribution[self._before] * self._weight, len(distribution)), np.float64
+        )

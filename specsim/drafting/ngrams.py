@@ -8,7 +8,6 @@ context that occurs, and a map from context and token to the next context.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -94,11 +93,3 @@ def _contexts(tokens: Ints, order: int, V: int) -> list[tuple[Ints, Ints]]:
         found.append(np.unique(codes, return_inverse=True))
         codes = codes[1:] + tokens[: len(codes) - 1] * V**length
     return found
-
-
-def context_of(models: Ngrams, tokens: Sequence[int]) -> int:
-    """The context after some tokens."""
-    context = 0
-    for token in tokens:
-        context = int(models.step[context, token])
-    return context

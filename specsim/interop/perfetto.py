@@ -73,7 +73,6 @@ def trace_events(run: RunRecords, name: str, most: int = MOST_EVENTS) -> Iterato
 
 
 def _by_replica(steps: StepRecords) -> list[Ints]:
-    """Which steps each replica took, in order."""
     if steps.replica is None:
         return [np.arange(len(steps.start))]
     return [np.flatnonzero(steps.replica == replica) for replica in range(int(steps.replica.max()) + 1)]
@@ -115,7 +114,6 @@ def _counters(process: int, at: int, running: int, waiting: int, kv_tokens: int)
 
 
 def _phases(requests: RequestRecords) -> int:
-    """The most events for a request."""
     return PHASES if requests.transferred is None else PHASES + MOVES
 
 
@@ -164,7 +162,6 @@ def _complete(process: int, row: int, name: str, begins: int, ends: int, about: 
 
 
 def _names(process: int, kind: str, name: str, row: int = 0) -> Iterator[Event]:
-    """A name, and its place from the top."""
     about: dict[str, Any] = {"ph": "M", "pid": process, "tid": row}
     place = row if kind == "thread" else process
     yield about | {"name": f"{kind}_name", "args": {"name": name}}

@@ -107,7 +107,6 @@ def traffic_sentences(workload: Workload, sent: int, in_trace: int | None = None
 
 
 def _in_step(workload: Workload) -> bool:
-    """Whether requests go through the server in step with each other."""
     load = workload.load
     together = isinstance(load, ClosedLoop) and load.concurrency > 1 and load.think_time == 0
     return together and isinstance(workload.lengths, FixedLengths) and not (workload.mixture or workload.decode_only)

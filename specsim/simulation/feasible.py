@@ -76,7 +76,6 @@ def _too_long(room: Room, file: Path, trace: Trace, used: int | None) -> list[Pr
 
 
 def _why_never(room: Room, longest: int) -> list[str]:
-    """Why a request of this length [tokens] could never be served, and what to do about it."""
     drafts, pool = room.draft_tokens, room.memory.kv_tokens
     needed = room.memory.pool_tokens(longest + drafts, drafts)
     with_drafts = f" with its drafts ({longest} + {drafts})" if drafts else f" ({longest})"

@@ -133,7 +133,6 @@ class Sources:
         return Problem(where, "speculation.acceptance.mean_acceptance_length", f"{length:g}", remedy)
 
     def _acceptance_source(self, number: int, num_draft_tokens: int) -> ChainSource:
-        """That of a domain."""
         seed, domain = self._scenario.seed, self.domains[number]
         rng = stream(seed, "distributions", number) if number else self._distributions()
         speculation, greedy = self._scenario.speculation, domain.temperature == 0
@@ -159,7 +158,6 @@ class Sources:
 
 
 def _models_of(file: Path, stated: NgramModels) -> Ngrams:
-    """The language models of a text."""
     tokens = tokens_of(documents.read_text(file), stated.unit, stated.vocabulary)
     try:
         return count_ngrams(tokens, stated.target_order, stated.interpolation)

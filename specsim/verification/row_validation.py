@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from specsim.errors import Problem
+from specsim.errors import Problem, raise_if_any
 from specsim.verification.arrays import Bools, Floats, Int64s, Ints
 from specsim.verification.drafts import ONE_HOT, Drafts
 from specsim.verification.rows import distribution_problems, located
@@ -20,7 +20,6 @@ from specsim.verification.validation import (
     count_problems,
     drafts_to_read,
     form_problems,
-    raise_if_any,
     token_problems,
     uniform_problems,
 )

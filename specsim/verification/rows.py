@@ -102,6 +102,11 @@ def located(
     yield Problem(name, f"({where})", str(values[0]), remedy + others)
 
 
+def in_rows(name: str, rows: NDArray[np.integer[Any]], values: Any, remedy: str) -> Iterator[Problem]:
+    """``located`` for rows [n] of a table that are all at fault."""
+    yield from located(name, {"row": rows}, np.arange(len(rows)), values, remedy)
+
+
 def listed(
     name: str, b: NDArray[np.integer[Any]], i: NDArray[np.integer[Any]] | None, values: Any, remedy: str
 ) -> Iterator[Problem]:

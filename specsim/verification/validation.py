@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from specsim.errors import InputError, Problem, invalid
+from specsim.errors import InputError, Problem, invalid, raise_if_any
 from specsim.verification.arrays import Bools, Floats, Int64s, Ints
 from specsim.verification.drafts import Drafts
 from specsim.verification.processing.processors import LazyTable
@@ -34,15 +34,8 @@ def check_randomness(
         raise invalid(
             "rng", "type", type(rng).__name__, "must be a numpy.random.Generator; write np.random.default_rng(seed)"
         )
-    given = [
-        name
-        for name, source in (
-            ("rng", rng),
-            ("accept_uniforms", accept_uniforms),
-            ("final_uniforms", final_uniforms),
-        )
-        if source is not None
-    ]
+    sources = {"rng": rng, "accept_uniforms": accept_uniforms, "final_uniforms": final_uniforms}
+    given = [name for name, source in sources.items() if source is not None]
     if given not in (["rng"], ["accept_uniforms", "final_uniforms"]):
         found = ", ".join(given) or "nothing"
         remedy = "give either rng, or both accept_uniforms and final_uniforms"
@@ -140,17 +133,6 @@ def batch_shape(name: str, draft: Ints) -> tuple[int, int]:
     if draft.ndim != 2:
         raise invalid(name, "shape", draft.shape, "must be [B, K]: a row per request, a column per position")
     return draft.shape
-
-
-def raise_if_any(*groups: Iterator[Problem] | tuple[()]) -> None:
-    """Report all problems at once.
-
-    Raises:
-        InputError: there is at least one problem.
-    """
-    problems = [problem for group in groups for problem in group]
-    if problems:
-        raise InputError(problems)
 
 
 def call_forms(

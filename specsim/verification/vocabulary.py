@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from specsim.errors import InputError, Problem, invalid
+from specsim.errors import InputError, Problem, invalid, raise_if_any
 from specsim.verification.arrays import Floats, Int64s, Ints
 
 
@@ -32,16 +32,14 @@ class VocabularyMap:
         if d2t.ndim != 1 or d2t.dtype.kind not in "iu" or len(d2t) == 0:
             found = f"{d2t.dtype}, shape {d2t.shape}"
             raise InputError([Problem("d2t", "", found, "must be whole numbers, one for each token of the drafter")])
-        problems = []
         outside = np.flatnonzero((d2t < 0) | (d2t >= target_size))
         remedy = f"must be a token of the target, from 0 to {target_size - 1}"
-        problems += [Problem("d2t", f"(token={x})", str(d2t[x]), remedy) for x in outside[:1]]
+        problems = [Problem("d2t", f"(token={x})", str(d2t[x]), remedy) for x in outside[:1]]
         _, first = np.unique(d2t, return_index=True)
         repeated = np.setdiff1d(np.arange(len(d2t)), first)
         remedy = "is the target's token of an earlier entry too; each must have its own"
         problems += [Problem("d2t", f"(token={x})", str(d2t[x]), remedy) for x in repeated[:1]]
-        if problems:
-            raise InputError(problems)
+        raise_if_any(problems)
         self.d2t, self.target_size = d2t.astype(np.int64), int(target_size)
         self.d2t.flags.writeable = False
 

@@ -87,7 +87,7 @@ def read_columns(
         InputError: the file cannot be read, lacks a column, has no rows, or holds cells that cannot be parsed; all of
             these at once, with line and column, up to MAX_PROBLEMS and a count of the rest.
     """
-    lines = _cells_of_lines(path)
+    lines = ((number, cells_of(line)) for number, line in numbered_lines(path))
     first, names = next(lines, (0, []))
     header = [name.strip() for name in names]
     refuse_other_separators(path, first, header)
@@ -138,7 +138,7 @@ def read_objects(path: Path, columns: Mapping[str, Column]) -> Rows:
     Raises:
         InputError: as for ``read_columns``.
     """
-    rows = ((number, _object(line)) for number, line in numbered_lines(path))
+    rows = ((number, object_of(line)) for number, line in numbered_lines(path))
     return _parsed(path, rows, columns, lambda cells: False, "no rows", "write one JSON object a line")
 
 
@@ -163,10 +163,6 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in numbered if line.strip() and not line.startswith("#"))
 
 
-def _cells_of_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    return ((number, cells_of(line)) for number, line in numbered_lines(path))
-
-
 def cells_of(line: str) -> list[str]:
     """The cells of one line. Line by line, so that a stray quotation mark affects only its own line."""
     try:
@@ -175,8 +171,8 @@ def cells_of(line: str) -> list[str]:
         return []
 
 
-def _object(line: str) -> Cells:
-    """The fields of a line; none where it holds no object."""
+def object_of(line: str) -> Cells:
+    """The fields of a line in JSON; none where it holds no object."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

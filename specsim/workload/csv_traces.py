@@ -69,7 +69,6 @@ def read_own_trace(path: Path) -> Trace:
 
 
 def _date(text: str) -> float:
-    """Seconds since 1970."""
     time = datetime.fromisoformat(text)
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specsim.arrays import Ints
-from specsim.errors import InputError, Problem
+from specsim.errors import Problem, raise_if_any
 from specsim.workload.prefixes import Prefixes
 from specsim.workload.quantiles import JointQuantiles, lengths_at
 
@@ -58,13 +58,8 @@ def fixed_lengths(num_requests: int, prompt_tokens: int, output_tokens: int) -> 
         InputError: a length is below 1.
     """
     given = {"prompt_tokens": prompt_tokens, "output_tokens": output_tokens}
-    problems = [
-        Problem("fixed_lengths", name, repr(value), "write a whole number of tokens, at least 1")
-        for name, value in given.items()
-        if value < 1
-    ]
-    if problems:
-        raise InputError(problems)
+    remedy = "write a whole number of tokens, at least 1"
+    raise_if_any(Problem("fixed_lengths", name, repr(value), remedy) for name, value in given.items() if value < 1)
     return Lengths(np.full(num_requests, prompt_tokens), np.full(num_requests, output_tokens))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from specsim.arrays import Ints
-from specsim.errors import InputError, Problem
+from specsim.errors import Problem, raise_if_any
 from specsim.workload.columns import Column, Rows, capped, read_objects
 from specsim.workload.prefixes import Prefixes
 from specsim.workload.trace import Trace, trace_of
@@ -23,7 +24,7 @@ def read_mooncake_trace(path: Path) -> Trace:
     Raises:
         InputError: names file, line, field and value of everything that is wrong.
     """
-    tokens = Column(_json_tokens, "write a whole number of tokens, at least 1")
+    tokens = Column(partial(_json_whole, least=1, beyond=10**9), "write a whole number of tokens, at least 1")
     fields = ("timestamp", "input_length", "output_length")
     time = Column(_json_time, "write milliseconds, at least 0 and not before the line above", ascending=True)
     hashes = Column(_json_hashes, "write the list of the prompt's block numbers, whole numbers from 0")
@@ -49,8 +50,7 @@ def _refuse_other_counts(path: Path, rows: Rows, counts: Ints) -> None:
         )
         for i in np.flatnonzero(counts != due)
     ]
-    if problems:
-        raise InputError(capped(path, problems))
+    raise_if_any(capped(path, problems))
 
 
 def _json_time(value: Any) -> float:
@@ -63,10 +63,6 @@ def _json_whole(value: Any, least: int, beyond: int) -> int:
     if type(value) is not int or not least <= value < beyond:
         raise ValueError(value)
     return value
-
-
-def _json_tokens(value: Any) -> int:
-    return _json_whole(value, 1, 10**9)
 
 
 def _json_hashes(value: Any) -> list[int]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specsim.arrays import Floats, Ints
-from specsim.errors import InputError, Problem, invalid
+from specsim.errors import InputError, Problem, invalid, raise_if_any
 from specsim.workload.columns import Column, at_least_one, read_columns, whole_number
 
 LEVELS = (*(percent / 100 for percent in range(0, 100, 5)), 0.975, 0.99, 0.995, 1.0)
@@ -132,6 +132,4 @@ def _refuse_falling(path: Path, prompt: Ints, output: Ints) -> None:
     """Quantiles must ascend with their level, and prompts from bin to bin as well."""
     falling = {"prompt_tokens": np.diff(prompt.ravel()) < 0, "output_tokens": np.diff(output, axis=1) < 0}
     remedy = "lengths must not fall as the level rises (nor prompts from one bin to the next)"
-    problems = [Problem(str(path), name, "", remedy) for name, falls in falling.items() if falls.any()]
-    if problems:
-        raise InputError(problems)
+    raise_if_any(Problem(str(path), name, "", remedy) for name, falls in falling.items() if falls.any())

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from specsim.arrays import Floats, Ints
-from specsim.errors import InputError, Problem
+from specsim.errors import InputError, Problem, raise_if_any
 from specsim.workload.columns import Rows, capped
 from specsim.workload.lengths import Lengths
 from specsim.workload.prefixes import Prefixes
@@ -78,9 +78,7 @@ def with_domains(path: Path, trace: Trace, listed: Sequence[int], first: int) ->
     found = order[places]
     missing = np.flatnonzero(numbers[found] != trace.lengths.domain)
     remedy = f"workload.domains lists {', '.join(map(str, listed))}; add this one there, or correct it"
-    problems = [
-        Problem(str(path), f"line {trace.lines[i]}, domain", str(trace.lengths.domain[i]), remedy) for i in missing
-    ]
-    if problems:
-        raise InputError(capped(path, problems))
+    where, wrong = str(path), trace.lengths.domain
+    problems = [Problem(where, f"line {trace.lines[i]}, domain", str(wrong[i]), remedy) for i in missing]
+    raise_if_any(capped(path, problems))
     return replace(trace, lengths=replace(trace.lengths, domain=first + found))

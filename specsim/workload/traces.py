@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from specsim.errors import InputError, Problem
 from specsim.inputs.models.lengths import TraceFormat
-from specsim.workload.columns import cells_of, numbered_lines, refuse_other_separators
+from specsim.workload.columns import cells_of, numbered_lines, object_of, refuse_other_separators
 from specsim.workload.csv_traces import AZURE, BURSTGPT, OWN, read_azure_trace, read_burstgpt_trace, read_own_trace
 from specsim.workload.mooncake import read_mooncake_trace
 from specsim.workload.recordings import LENGTHS, read_recorded_lengths
@@ -39,7 +38,7 @@ def read_trace(path: Path, form: TraceFormat | None = None) -> Trace:
 def _format_of(path: Path) -> TraceFormat:
     number, first = next(numbered_lines(path), (0, ""))
     if first.lstrip().startswith("{"):
-        return "recording" if {*LENGTHS} <= _fields_of(first) else "mooncake"
+        return "recording" if {*LENGTHS} <= object_of(first).keys() else "mooncake"
     names = [name.strip() for name in cells_of(first)]
     refuse_other_separators(path, number, names)
     header = set(names)
@@ -49,12 +48,3 @@ def _format_of(path: Path) -> TraceFormat:
         remedy = f"tells of no known format; give a file with JSON objects (mooncake) or with these columns: {known}"
         raise InputError([Problem(str(path), "first line", repr(first[:80]), remedy)])
     return form
-
-
-def _fields_of(line: str) -> set[str]:
-    """The fields of a JSON object; none where the line holds no object."""
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return set()
-    return {*found} if isinstance(found, dict) else set()

@@ -92,7 +92,7 @@ def test_rows_are_not_padded_without_a_tile():
 
 def test_the_ideal_device_has_full_peaks_and_nothing_else(h100):
     rates = device_rates(h100, ideal=True)
-    assert (rates.linear_flops, rates.linear_bandwidth) == (989e12, 3.35e12)
+    assert (rates.flops_in["bf16"], rates.linear_bandwidth) == (989e12, 3.35e12)
     assert (rates.linear_launch, rates.attention_launch, rates.elementwise_launch) == (0, 0, 0)
     assert math.isinf(rates.sharpness)
     assert rates.row_tile == (1, 1)
@@ -101,7 +101,7 @@ def test_the_ideal_device_has_full_peaks_and_nothing_else(h100):
 
 def test_a_measured_device_achieves_its_peaks_times_its_efficiencies(h100):
     rates = device_rates(h100, ideal=False)
-    assert rates.linear_flops == pytest.approx(0.858 * 989e12)
+    assert rates.flops_in["bf16"] == pytest.approx(0.858 * 989e12)
     assert rates.linear_bandwidth == pytest.approx(0.893 * 3.35e12)
     assert rates.attention_bandwidth == pytest.approx(0.962 * 3.35e12)
     assert rates.elementwise_launch == pytest.approx(4 * 2.5e-6)

@@ -8,7 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specsim.drafting import ngrams
-from specsim.drafting.ngrams import context_of, count_ngrams, tokens_of
+from specsim.drafting.ngrams import count_ngrams, tokens_of
+
+
+def context_of(models, tokens):
+    """The context after some tokens."""
+    context = 0
+    for token in tokens:
+        context = int(models.step[context, token])
+    return context
+
 
 TEXTS = st.lists(st.integers(0, 3), min_size=6, max_size=60).filter(lambda tokens: len(set(tokens)) > 1)
 

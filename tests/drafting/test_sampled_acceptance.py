@@ -25,7 +25,11 @@ def sampled(conditional, *, greedy, num_draft=None, vocabulary=32, seed=11, argm
     draft = source.propose(rng.random((ROWS, longest)))
     num_draft = np.full(ROWS, longest) if num_draft is None else num_draft
     if greedy:
-        _, num_out = verify_greedy(draft, source.score_greedy(draft, rng.random((ROWS, longest))), num_draft)
+        # the target's own choices: a draft with its conditional acceptance, another token otherwise and at the end
+        agree = rng.random((ROWS, longest)) < np.array(conditional)
+        choices = np.zeros((ROWS, longest + 1), dtype=np.int64)
+        choices[:, :-1] = np.where(agree, draft, (draft + 1) % vocabulary)
+        _, num_out = verify_greedy(draft, choices, num_draft)
     else:
         _, num_out = verify_chain(draft, *source.score(draft), num_draft, rng=rng, validate=False)
     return num_out - 1

@@ -11,7 +11,6 @@ from specsim.inputs.models.acceptance import (
     conditional_from_marginal,
     extended,
     geometric_acceptance,
-    marginal_from_conditional,
     minimum_variance_acceptance,
 )
 
@@ -25,20 +24,20 @@ def stated(**acceptance):
 
 
 def mean_acceptance_length(conditional):
-    return 1 + marginal_from_conditional(conditional).sum()
+    return 1 + np.cumprod(conditional).sum()
 
 
 @given(positive_profiles)
 def test_conditional_to_marginal_and_back(conditional):
     # a product of up to 8 factors, and a quotient of two such
-    back = conditional_from_marginal(marginal_from_conditional(conditional))
+    back = conditional_from_marginal(np.cumprod(conditional))
     np.testing.assert_allclose(back, conditional, rtol=1e-15)
 
 
 @given(profiles)
 def test_marginal_to_conditional_and_back(values):
     marginal = np.sort(values)[::-1]
-    back = marginal_from_conditional(conditional_from_marginal(marginal))
+    back = np.cumprod(conditional_from_marginal(marginal))
     # each position divides and multiplies once more; subnormal marginals have fewer digits
     np.testing.assert_allclose(back, marginal, rtol=1e-14, atol=1e-300)
 
@@ -73,9 +72,9 @@ def test_an_acceptance_length_of_2925_at_three_drafts_in_both_shapes():
     """The same mean, other tails: vLLM's shape is minimum variance, llama.cpp's reading geometric."""
     length = {"kind": "mean_length", "mean_acceptance_length": 2.925, "num_draft_tokens": 3}
     geometric = stated(**length, shape="geometric").conditional(3)
-    np.testing.assert_allclose(marginal_from_conditional(geometric), [0.794, 0.630, 0.501], atol=5e-4)
+    np.testing.assert_allclose(np.cumprod(geometric), [0.794, 0.630, 0.501], atol=5e-4)
     narrow = stated(**length, shape="minimum_variance").conditional(3)
-    np.testing.assert_allclose(marginal_from_conditional(narrow), [1.0, 0.925, 0.0], rtol=1e-15)
+    np.testing.assert_allclose(np.cumprod(narrow), [1.0, 0.925, 0.0], rtol=1e-15)
     for shape in (geometric, narrow):
         assert mean_acceptance_length(shape) == pytest.approx(2.925, rel=1e-14)
 
@@ -93,7 +92,7 @@ def test_both_shapes_have_the_stated_mean(num_draft, share):
 
 @given(st.integers(1, 8), st.floats(0, 1))
 def test_the_minimum_variance_shape_takes_two_neighbouring_lengths_at_most(num_draft, share):
-    marginal = marginal_from_conditional(minimum_variance_acceptance(1 + share * num_draft, num_draft))
+    marginal = np.cumprod(minimum_variance_acceptance(1 + share * num_draft, num_draft))
     exactly = marginal - np.append(marginal[1:], 0.0)  # P(accepted = 1), P(accepted = 2), …
     lengths = np.flatnonzero(np.append(1 - marginal[0], exactly))
     assert len(lengths) <= 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from specsim.errors import Problem
+from specsim.errors import Problem, in_scenario
 from specsim.inputs.checkpoints.architecture import LinearAttention
 from specsim.inputs.checkpoints.model import ModelConfig
 from specsim.inputs.checks import domains as domain_checks
@@ -48,32 +48,26 @@ def contradictions(
     ]
 
 
-def _problem(path: str, value: object, remedy: str) -> Problem:
-    return Problem("", path, repr(value), remedy)
-
-
 def _load(scenario: Scenario) -> Iterator[Problem]:
     load, sent = scenario.workload.load, scenario.workload.num_requests
     if isinstance(load, ClosedLoop) and sent < load.concurrency:
         remedy = f"fewer requests than workload.load.concurrency ({load.concurrency}) never reach it; send more"
-        yield _problem("workload.num_requests", sent, remedy)
+        yield in_scenario("workload.num_requests", sent, remedy)
 
 
 def _kept_prefixes(scenario: Scenario) -> Iterator[Problem]:
-    """Prefix caching needs prompts that are computed."""
     if scenario.deployment.prefix_caching and scenario.workload.decode_only:
         remedy = "with workload.decode_only all prompts are cached already; leave one out"
-        yield _problem("deployment.prefix_caching", True, remedy)
+        yield in_scenario("deployment.prefix_caching", True, remedy)
 
 
 def _prompts_of_pools(scenario: Scenario) -> Iterator[Problem]:
-    """A prefill pool needs prompts to compute."""
     fleet = scenario.fleet
     if fleet and fleet.disaggregation and scenario.workload.decode_only:
         remedy = (
             "no prompt is computed, and the prefill replicas of fleet.disaggregation do nothing else; leave one out"
         )
-        yield _problem("workload.decode_only", True, remedy)
+        yield in_scenario("workload.decode_only", True, remedy)
 
 
 def _kept_whole(scenario: Scenario, target: ModelConfig) -> Iterator[Problem]:
@@ -86,16 +80,15 @@ def _kept_whole(scenario: Scenario, target: ModelConfig) -> Iterator[Problem]:
             "sharing the windows of tokens, or states, that some layers of the target keep is not simulated; "
             "leave it out"
         )
-        yield _problem("deployment.prefix_caching", True, remedy)
+        yield in_scenario("deployment.prefix_caching", True, remedy)
 
 
 def _draft_lengths(scenario: Scenario) -> Iterator[Problem]:
-    """A curve compares no longer drafts than tree and drafter can make."""
     compared = scenario.curve.num_draft_tokens or ()
     for most, why, _ in scenario.speculation.draft_limits:
         if max(compared, default=0) > most:
             remedy = f"{why}; write lengths up to {most}, or leave it out to compare all up to 5"
-            yield _problem("curve.num_draft_tokens", list(compared), remedy)
+            yield in_scenario("curve.num_draft_tokens", list(compared), remedy)
 
 
 def maps(scenario: Scenario) -> Iterator[Problem]:
@@ -108,7 +101,7 @@ def _as_long_as_drafts_are(scenario: Scenario, path: str, compared: tuple[int, .
     for most, why, _ in scenario.speculation.draft_limits:
         if max(compared or (), default=0) > most:
             remedy = f"{why}; write lengths up to {most}, or leave it out to compare those of the curve"
-            yield _problem(path, list(compared or ()), remedy)
+            yield in_scenario(path, list(compared or ()), remedy)
 
 
 def plans(scenario: Scenario) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from specsim.errors import Problem
+from specsim.errors import Problem, in_scenario
 from specsim.inputs.models.acceptance import Acceptance, ProfileAcceptance, StatedAcceptance
 from specsim.inputs.models.lengths import TraceLengths
 from specsim.inputs.models.policy import ConfidencePolicy, OraclePolicy
@@ -64,12 +64,7 @@ def contradictions(scenario: Scenario) -> Iterator[Problem]:
         yield from _varying(domain.path, domain.acceptance, scenario.speculation)
 
 
-def _problem(path: str, value: object, remedy: str) -> Problem:
-    return Problem("", path, repr(value), remedy)
-
-
 def _of_chains(scenario: Scenario) -> Iterator[Problem]:
-    """Only chains have an acceptance by class or domain, and domains need a trace."""
     workload, speculation = scenario.workload, scenario.speculation
     for i, part in enumerate(workload.mixture):
         for name, what in (("acceptance", "an acceptance"), ("temperature", "a temperature")):
@@ -78,7 +73,7 @@ def _of_chains(scenario: Scenario) -> Iterator[Problem]:
                 yield Problem("", f"workload.mixture[{i}].{name}", "", remedy)
         if speculation.verifier == "greedy" and part.temperature:
             remedy = "the greedy verifier is lossless only at temperature 0; write 'verifier: token', or leave it out"
-            yield _problem(f"workload.mixture[{i}].temperature", part.temperature, remedy)
+            yield in_scenario(f"workload.mixture[{i}].temperature", part.temperature, remedy)
     if workload.domains and speculation.tree is not None:
         yield Problem("", "workload.domains", "", "only chains have an acceptance by domain; take the tree out")
     if workload.domains and not isinstance(workload.lengths, TraceLengths):
@@ -87,21 +82,21 @@ def _of_chains(scenario: Scenario) -> Iterator[Problem]:
 
 
 def _vocabularies(scenario: Scenario) -> Iterator[Problem]:
-    """All made-up rows of p and q have one vocabulary."""
     made_up = {path: stated for path, stated, _ in domains(scenario) if isinstance(stated, StatedAcceptance)}
     for path, acceptance in made_up.items():
         first, due = next((other, stated.vocabulary) for other, stated in made_up.items())
         if acceptance.vocabulary != due:
-            yield _problem(f"{path}.vocabulary", acceptance.vocabulary, f"differs from {first}.vocabulary; write {due}")
+            yield in_scenario(
+                f"{path}.vocabulary", acceptance.vocabulary, f"differs from {first}.vocabulary; write {due}"
+            )
 
 
 def _figures(path: str, acceptance: StatedAcceptance) -> Iterator[Problem]:
-    """Spread and hard stretches keep acceptance between 0 and 1."""
     mean = acceptance.first_overlap
     most = math.sqrt(mean * (1 - mean))
     if acceptance.spread is not None and acceptance.spread >= most:
         remedy = f"acceptance with a mean of {mean:g} has a standard deviation below {most:.4g}; write a smaller one"
-        yield _problem(f"{path}.spread", acceptance.spread, remedy if most else _no_room(mean))
+        yield in_scenario(f"{path}.spread", acceptance.spread, remedy if most else _no_room(mean))
     if acceptance.hard_stretches is not None:
         yield from _stretches(f"{path}.hard_stretches.drop", mean, acceptance.hard_stretches)
 
@@ -117,11 +112,10 @@ def _stretches(path: str, mean: float, stretches: HardStretches) -> Iterator[Pro
             f"with a mean of {mean:g} and a share of {stretches.share:g}, easy and hard positions lie at most "
             f"{most:.4g} apart, or one of them would be below 0 or above 1; write at most that"
         )
-        yield _problem(path, stretches.drop, remedy if most else _no_room(mean))
+        yield in_scenario(path, stretches.drop, remedy if most else _no_room(mean))
 
 
 def _texts(scenario: Scenario) -> Iterator[Problem]:
-    """Language models serve all domains or none, and policies cannot see their drafts in advance."""
     found, speculation = {domain.path: domain.acceptance for domain in domains(scenario)}, scenario.speculation
     modelled = {path: acceptance for path, acceptance in found.items() if isinstance(acceptance, NgramModels)}
     if not modelled:
@@ -130,14 +124,14 @@ def _texts(scenario: Scenario) -> Iterator[Problem]:
     for path, acceptance in found.items():
         if path not in modelled:
             remedy = f"{first} has language models, and all have them or none; write kind: ngram_models here too"
-            yield _problem(f"{path}.kind", acceptance.kind, remedy)
+            yield in_scenario(f"{path}.kind", acceptance.kind, remedy)
     if isinstance(speculation.policy, OraclePolicy | ConfidencePolicy):
         remedy = f"looks at drafts before they are made, and {first} makes them in the step; write another policy"
-        yield _problem("speculation.policy.kind", speculation.policy.kind, remedy)
+        yield in_scenario("speculation.policy.kind", speculation.policy.kind, remedy)
     for path, models in modelled.items():
         if models.drafter_temperature is not None and not speculation.sampled:
             remedy = "these drafts are not sampled; leave it out, or write 'drafts: sampled'"
-            yield _problem(f"{path}.drafter_temperature", models.drafter_temperature, remedy)
+            yield in_scenario(f"{path}.drafter_temperature", models.drafter_temperature, remedy)
 
 
 def _is_sampled_recording(domain: Domain) -> bool:
@@ -145,16 +139,14 @@ def _is_sampled_recording(domain: Domain) -> bool:
 
 
 def _recorded(domain: Domain) -> Problem:
-    """A recording holds greedy agreement, so it needs temperature 0."""
     remedy = (
         f"a recording counts drafts that are the target's greedy choices, but these requests are sampled at "
         f"temperature {domain.temperature:g}; write 'temperature: 0'"
     )
-    return _problem(f"{domain.path}.kind", "replay", remedy)
+    return in_scenario(f"{domain.path}.kind", "replay", remedy)
 
 
 def _varying(path: str, acceptance: Acceptance, speculation: Speculation) -> Iterator[Problem]:
-    """Acceptance that varies needs chains that are verified token by token."""
     if not acceptance.varies:
         return
     if speculation.verifier in ("tree", "block"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from specsim.errors import Problem
+from specsim.errors import Problem, in_scenario
 from specsim.inputs.checkpoints.architecture import MLP, Attention, Experts, LatentAttention, LinearAttention
 from specsim.inputs.checkpoints.model import ModelConfig
 from specsim.inputs.models.drafters import NgramLookup
@@ -30,13 +30,9 @@ def contradictions(
         return
     path = "speculation.drafter.tensor_parallel"
     if draft_group > deployment.num_devices:
-        yield _problem(path, draft_group, f"deployment.num_devices is {deployment.num_devices}; write at most that")
+        yield in_scenario(path, draft_group, f"deployment.num_devices is {deployment.num_devices}; write at most that")
     yield from _links(path, draft_group, deployment, device)
     yield from _shares(path, draft_group, 1, drafter, "the drafter")
-
-
-def _problem(path: str, value: object, remedy: str) -> Problem:
-    return Problem("", path, repr(value), remedy)
 
 
 def _devices(deployment: Deployment, device: Device) -> Iterator[Problem]:
@@ -47,11 +43,13 @@ def _devices(deployment: Deployment, device: Device) -> Iterator[Problem]:
             f"tensor_parallel ({group})" if stages == 1 else f"tensor_parallel x pipeline_parallel ({group} x {stages})"
         )
         remedy = f"must equal {what}, the devices of a replica; for several replicas write 'fleet: {{replicas: 2}}'"
-        yield _problem("deployment.num_devices", deployment.num_devices, remedy)
+        yield in_scenario("deployment.num_devices", deployment.num_devices, remedy)
     most = device.interconnect.max_devices
     if used > most:
         path, value = ("tensor_parallel", group) if stages == 1 else ("pipeline_parallel", stages)
-        yield _problem(f"deployment.{path}", value, f"{device.name} links at most {most} devices; write at most {most}")
+        yield in_scenario(
+            f"deployment.{path}", value, f"{device.name} links at most {most} devices; write at most {most}"
+        )
     else:
         yield from _links("deployment.tensor_parallel", group, deployment, device)
 
@@ -60,7 +58,7 @@ def _links(path: str, group: int, deployment: Deployment, device: Device) -> Ite
     if group > 1 and not deployment.ideal and group not in device.allreduce.efficiency:
         known = ", ".join(map(str, sorted(device.allreduce.efficiency)))
         remedy = f"{device.name} has no all-reduce figures for {group} devices; write 1 or one of {known}"
-        yield _problem(path, group, remedy)
+        yield in_scenario(path, group, remedy)
 
 
 def _experts(deployment: Deployment, target: ModelConfig) -> Iterator[Problem]:
@@ -70,23 +68,23 @@ def _experts(deployment: Deployment, target: ModelConfig) -> Iterator[Problem]:
             remedy = (
                 "experts are not spread over devices (expert_parallel is 1); write expert_parallel, or leave it out"
             )
-            yield _problem("deployment.expert_exchange", deployment.expert_exchange, remedy)
+            yield in_scenario("deployment.expert_exchange", deployment.expert_exchange, remedy)
     elif target.num_experts is None:
-        yield _problem(path, spread, "the target has no experts; write 1")
+        yield in_scenario(path, spread, "the target has no experts; write 1")
     elif group % spread:
-        yield _problem(
+        yield in_scenario(
             path, spread, f"must divide tensor_parallel ({group}), whose devices the experts are spread over"
         )
     elif target.num_experts % spread:
-        yield _problem(path, spread, f"must divide the target's {target.num_experts} experts")
+        yield in_scenario(path, spread, f"must divide the target's {target.num_experts} experts")
 
 
 def _stages(deployment: Deployment, device: Device, target: ModelConfig) -> Iterator[Problem]:
     stages, path = deployment.pipeline_parallel, "deployment.pipeline_parallel"
     if stages > target.num_hidden_layers:
-        yield _problem(path, stages, f"the target has {target.num_hidden_layers} layers; write at most that")
+        yield in_scenario(path, stages, f"the target has {target.num_hidden_layers} layers; write at most that")
     if stages > 1 and not deployment.ideal and 2 not in device.allreduce.efficiency:
-        yield _problem(path, stages, f"{device.name} has no figures for a link between two devices; write 1")
+        yield in_scenario(path, stages, f"{device.name} has no figures for a link between two devices; write 1")
 
 
 def _shares(path: str, group: int, spread: int, model: ModelConfig, who: str) -> Iterator[Problem]:
@@ -94,7 +92,7 @@ def _shares(path: str, group: int, spread: int, model: ModelConfig, who: str) ->
     uneven = [f"{size} {name}" for size, name, among in sizes if size % among]
     if uneven:
         remedy = f"does not divide {who}'s {' and '.join(uneven)}; write a common divisor"
-        yield _problem(path, group, remedy)
+        yield in_scenario(path, group, remedy)
 
 
 def _divided(part: object, group: int, spread: int) -> Iterator[tuple[int, str, int]]:

@@ -31,11 +31,6 @@ def conditional_from_marginal(marginal: ArrayLike) -> Floats:
     return np.divide(values, before, out=np.zeros_like(values), where=before > 0)
 
 
-def marginal_from_conditional(conditional: ArrayLike) -> Floats:
-    """Marginal acceptance per position [K] from conditional [K]."""
-    return np.cumprod(np.asarray(conditional, dtype=np.float64), dtype=np.float64)
-
-
 def extended(conditional: ArrayLike, num_draft_tokens: int) -> Floats:
     """The profile at another draft length: cut, or continued with its last value [num_draft_tokens]."""
     values = np.asarray(conditional, dtype=np.float64)

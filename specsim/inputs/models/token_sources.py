@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -23,16 +23,8 @@ class ReplayAcceptance(Input):
     Beyond its end a list starts anew."""
     source: str = ""
     """Where the recording comes from; printed with the result."""
-
-    @property
-    def varies(self) -> bool:
-        """Whether acceptance depends on more than the position in a draft."""
-        return True
-
-    @property
-    def measured_positions(self) -> int | None:
-        """None: how many positions a recording covers is not known before it is read."""
-        return None
+    varies: ClassVar[bool] = True
+    measured_positions: ClassVar[None] = None  # how many a recording covers is not known before it is read
 
 
 class NgramModels(Input):
@@ -60,16 +52,8 @@ class NgramModels(Input):
     """Temperature at which drafts are sampled; by default that of the requests."""
     source: str = ""
     """Where the text comes from; printed with the result."""
-
-    @property
-    def varies(self) -> bool:
-        """Whether acceptance depends on more than the position in a draft."""
-        return True
-
-    @property
-    def measured_positions(self) -> int | None:
-        """How many positions the figures cover; None for all."""
-        return None
+    varies: ClassVar[bool] = True
+    measured_positions: ClassVar[None] = None
 
     @model_validator(mode="after")
     def _drafter_knows_less(self) -> NgramModels:

@@ -199,7 +199,6 @@ def _subject(
     never: Mapping[str, tuple[Problem, ...]],
     found: Sequence[tuple[_Part, Any]],
 ) -> Subject:
-    """Put together what was found of a scenario."""
     points: dict[Key, PointRuns] = {(part.arm, part.batch): runs for part, runs in found if part.batch is not None}
     measured: list[ArmResult] = [result for part, result in found if part.batch is None]
     plan = plan_of(inputs, measured) if measured else None

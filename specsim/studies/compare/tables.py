@@ -100,8 +100,6 @@ def plans_table(comparison: Comparison, ranked: Ranking | None) -> Table[Offer] 
 
 
 def _cost_columns(ranked: Ranking | None) -> list[Column[Offer]]:
-    """What the file says of costs."""
-
     def extra(offer: Offer) -> Interval | None:
         return extra_cost(offer, ranked.best) if ranked else None
 

@@ -11,7 +11,7 @@ from specsim.costs.extrapolation import Extrapolation
 from specsim.costs.memory import MemoryPlan
 from specsim.costs.usage import Usage, pass_usage, total
 from specsim.drafting.stated import draft_shape
-from specsim.errors import InfeasibleError, InputError, Problem
+from specsim.errors import InfeasibleError, Problem, raise_if_any
 from specsim.forward import Reach
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import StepTime
@@ -128,9 +128,7 @@ def step_costs(
         InputError: naming every step that the engine, the model or the drafter never runs.
         InfeasibleError: when the weights do not fit the device, or the scenario's mean context not the target.
     """
-    found = list(_problems(inputs, batches, draft_lengths, context, prompt_tokens))
-    if found:
-        raise InputError(found)
+    raise_if_any(_problems(inputs, batches, draft_lengths, context, prompt_tokens))
     simulation = Simulation(inputs)
     lengths = simulation.lengths(LENGTH_SAMPLE, replication=0)
     mean = round(float((lengths.prompt + lengths.output).mean()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from specsim.errors import InputError, Problem
+from specsim.errors import Problem, raise_if_any
 from specsim.inputs.models.policy import OffAbovePolicy, Policy, StaticPolicy
 from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.schedule import SchedulePolicy
@@ -40,8 +40,7 @@ def read_steps(batches: str, draft_lengths: str) -> tuple[list[int], list[int]]:
     lengths = read_list(
         draft_lengths, int, lambda k: 0 <= k <= LONGEST_DRAFT, "--num-draft-tokens", draft_remedy, problems
     )
-    if problems:
-        raise InputError(problems)
+    raise_if_any(problems)
     return list(dict.fromkeys(found)), list(dict.fromkeys(lengths))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from specsim.analysis.intervals import Interval, paired_speedup_interval
 from specsim.arrays import Floats
 from specsim.costs.extrapolation import Extrapolation
-from specsim.errors import InputError, Problem
+from specsim.errors import Problem, raise_if_any
 from specsim.forward import farthest
 from specsim.inputs.models.schedule import SchedulePolicy, ScheduleRow
 from specsim.inputs.read.scenario import Inputs
@@ -106,9 +106,7 @@ def simulate_decision(inputs: Inputs, *, jobs: int | None = None, progress: Prog
         InfeasibleError: before anything is simulated, when some request could never be served.
         KeyboardInterrupt: when interrupted; half a curve is no ground for a decision.
     """
-    problems = list(without_schedules(inputs))
-    if problems:
-        raise InputError(problems)
+    raise_if_any(without_schedules(inputs))
     curve = simulate_curve(inputs, jobs=jobs, progress=lambda share: progress(CURVE_SHARE * share))
     if curve.interrupted:
         raise KeyboardInterrupt

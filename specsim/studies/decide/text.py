@@ -71,7 +71,6 @@ def ranges_words(rows: tuple[ScheduleRow, ...]) -> str:
 
 
 def _fixed(decision: Decision) -> Iterator[str]:
-    """What one length for all batches loses."""
     if not decision.schedule.num_draft_tokens:
         return
     if len(decision.schedule.rows) == 1:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from specsim.errors import InfeasibleError, InputError, Problem, SpecsimError
+from specsim.errors import InfeasibleError, Problem, SpecsimError, raise_if_any
 from specsim.inputs.models.lengths import FixedLengths
 from specsim.inputs.models.map import Map
 from specsim.inputs.models.scenario import Scenario
@@ -100,9 +100,7 @@ def chosen_contexts(inputs: Inputs) -> tuple[int, ...]:
         first = max(FIRST, 1 << (least - 1).bit_length())
         refuse_unserved(inputs, [first])
         return tuple(_usual(inputs, first))
-    problems = [problem for context in stated for problem in _out_of_reach(inputs, context)]
-    if problems:
-        raise InputError(problems)
+    raise_if_any(*(_out_of_reach(inputs, context) for context in stated))
     refuse_unserved(inputs, stated)
     return stated
 

@@ -11,21 +11,14 @@ import pandas as pd
 
 from specsim.analysis.crossings import Crossings
 from specsim.costs.extrapolation import Extrapolation
-from specsim.errors import InfeasibleError, InputError, Problem
+from specsim.errors import InfeasibleError, Problem, raise_if_any
 from specsim.forward import farthest
 from specsim.inputs.models.lengths import FixedLengths
 from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.replica import Simulation
 from specsim.studies.curve.grid_runs import Runs, crossings_of, run_curve
+from specsim.studies.map import grid
 from specsim.studies.map.cells import cell_row, running
-from specsim.studies.map.grid import (
-    at_context,
-    chosen_batches,
-    chosen_contexts,
-    draft_lengths,
-    lengths_at,
-    worth_running,
-)
 from specsim.studies.shared.notes import input_notes
 from specsim.studies.shared.points import Point, Progress
 
@@ -100,23 +93,18 @@ def simulate_map(inputs: Inputs, *, jobs: int | None = None, progress: Progress 
             context all requests of some batch run at once.
         KeyboardInterrupt: before any context was finished.
     """
-    problems = list(_no_map(inputs))
-    if problems:
-        raise InputError(problems)
-    contexts, batches, lengths = (
-        chosen_contexts(inputs),
-        chosen_batches(inputs.scenario),
-        draft_lengths(inputs.scenario),
-    )
+    raise_if_any(_no_map(inputs))
+    contexts, batches = grid.chosen_contexts(inputs), grid.chosen_batches(inputs.scenario)
+    lengths = grid.draft_lengths(inputs.scenario)
     asked = inputs.scenario.speculation.policy.num_draft_tokens
     runs: dict[int, Runs] = {}
     interrupted = False
     try:
         for context in contexts:
-            here = at_context(inputs, context, batches)
+            here = grid.at_context(inputs, context, batches)
             found = run_curve(
                 here,
-                [Point(batch, k) for batch in worth_running(inputs, context, batches) for k in (0, *lengths)],
+                [Point(batch, k) for batch in grid.worth_running(inputs, context, batches) for k in (0, *lengths)],
                 [asked] if asked else lengths,
                 jobs or os.cpu_count() or 1,
                 lambda share: progress(share / len(contexts)),
@@ -168,8 +156,8 @@ def _none_run(inputs: Inputs, batches: Sequence[int], runs: Mapping[int, Runs]) 
 def _result(
     inputs: Inputs, batches: Sequence[int], contexts: Sequence[int], runs: Mapping[int, Runs], *, interrupted: bool
 ) -> MapResult:
-    simulations = {context: Simulation(at_context(inputs, context, batches)) for context in runs}
-    compared = draft_lengths(inputs.scenario)
+    simulations = {context: Simulation(grid.at_context(inputs, context, batches)) for context in runs}
+    compared = grid.draft_lengths(inputs.scenario)
     cells = pd.DataFrame(
         [
             cell_row(simulations[context], context, found, point, all_run=point in running(found))
@@ -184,7 +172,7 @@ def _result(
         batches=tuple(batches),
         num_draft_tokens=compared,
         featured=inputs.scenario.speculation.policy.num_draft_tokens or _gains_most(cells),
-        lengths={context: lengths_at(inputs, context) for context in runs},
+        lengths={context: grid.lengths_at(inputs, context) for context in runs},
         cells=cells,
         crossings={
             (context, k): crossings_of(k, running(found))
@@ -207,6 +195,5 @@ def _gains_most(cells: pd.DataFrame) -> int:
 
 
 def _notes(inputs: Inputs) -> Iterator[str]:
-    """What the map leaves out."""
     if inputs.scenario.deployment.prefix_caching:
         yield "Prompts share no prefixes here: each is in the cache already, for itself."

@@ -114,7 +114,6 @@ def _typical_batch(scenario: Scenario, result: MapResult) -> int:
 
 
 def _waiting(result: MapResult) -> Iterator[str]:
-    """Where requests wait for others."""
     waiting = result.cells[(result.cells["num_draft_tokens"] == 0) & ~result.cells["all_run"]]
     first = waiting.groupby("context")["batch"].min()
     if first.empty:

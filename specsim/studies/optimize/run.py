@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from specsim.engine.run import warm_up
-from specsim.errors import InfeasibleError, InputError, Problem
+from specsim.errors import InfeasibleError, Problem, raise_if_any
 from specsim.inputs.models.optimize import WITHOUT_LENGTH, Optimize
 from specsim.inputs.models.plan import Plan, limits_of
 from specsim.inputs.read.scenario import Inputs
@@ -46,8 +46,7 @@ def simulate_optimum(inputs: Inputs, *, jobs: int | None = None, progress: Progr
         InfeasibleError: when no combination can run, or none meets the limits even in an empty system.
         KeyboardInterrupt: before any combination was measured.
     """
-    if problems := list(without_schedules(inputs)):
-        raise InputError(problems)
+    raise_if_any(without_schedules(inputs))
     scenario, space = inputs.scenario, space_of(inputs)
     stated, plan = scenario.optimize or Optimize(), scenario.plan or Plan()
     out = barred(inputs, space)
@@ -74,7 +73,6 @@ def simulate_optimum(inputs: Inputs, *, jobs: int | None = None, progress: Progr
 
 
 def _search(short: ShortRuns, inputs: Inputs, space: Space, possible: Sequence[Settings], progress: Progress) -> None:
-    """Measure what is proposed."""
     trials = (inputs.scenario.optimize or Optimize()).trials
     first = list(_first(inputs, space))[: trials // 2]
     source = proposals(space, possible, first, trials, inputs.scenario.seed)

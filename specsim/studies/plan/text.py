@@ -165,7 +165,6 @@ def floor_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
 
 
 def _grid(scenario: Scenario) -> str:
-    """How finely rates are resolved."""
     return f"Rates lie on a grid of {grid_step(scenario):.2g} %; smaller differences are not resolved."
 
 

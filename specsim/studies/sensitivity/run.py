@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from specsim.analysis.intervals import paired_speedup_interval
@@ -10,7 +9,7 @@ from specsim.errors import invalid
 from specsim.inputs.models.policy import StaticPolicy
 from specsim.inputs.read.scenario import Inputs
 from specsim.studies.curve.run import CurveResult, simulate_curve
-from specsim.studies.sensitivity.changes import CHANGEABLE, Changeable, changed
+from specsim.studies.sensitivity.changes import CHANGEABLE, changed
 from specsim.studies.sensitivity.shifts import Outcome, SensitivityResult, Shift
 from specsim.studies.shared.points import Point, Progress
 
@@ -84,7 +83,8 @@ def simulate_sensitivity(
     shifts: dict[str, Shift] = {}
     try:
         for part in varied:
-            shifts[part.name] = _shift(shared, part, change, outcome_of)
+            lower, higher = (outcome_of(changed(shared, part, factor)) for factor in (1 - change, 1 + change))
+            shifts[part.name] = Shift(part.name, lower, higher)
     except KeyboardInterrupt:
         if not shifts:
             raise
@@ -101,7 +101,6 @@ def simulate_sensitivity(
 
 
 def _alone(inputs: Inputs, num_draft_tokens: int) -> Inputs:
-    """The scenario with no other draft length in its curve."""
     scenario = inputs.scenario
     policy = StaticPolicy(num_draft_tokens=num_draft_tokens)
     update = {
@@ -140,8 +139,3 @@ def _outcome(curve: CurveResult, num_draft_tokens: int) -> Outcome:
     largest = curve.batches[-1]
     drafted, plain = (curve.throughputs[Point(largest, k)] for k in (num_draft_tokens, 0))
     return Outcome(curve.crossings[num_draft_tokens], paired_speedup_interval(drafted, plain))
-
-
-def _shift(inputs: Inputs, part: Changeable, change: float, outcome_of: Callable[[Inputs], Outcome]) -> Shift:
-    lower, higher = (outcome_of(changed(inputs, part, factor)) for factor in (1 - change, 1 + change))
-    return Shift(part.name, lower, higher)

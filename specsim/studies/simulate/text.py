@@ -107,7 +107,6 @@ def _change(scenario: Scenario) -> str:
 
 
 def _metric(name: str) -> Metric:
-    """The metric of that name."""
     return next(metric for metric in METRICS if metric.name == name)
 
 

@@ -5,15 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from specsim.analysis.closed_form import (
-    best_gamma,
-    break_even_batch,
-    expected_tokens,
-    free_verify_batch,
-    ridge_tokens,
-    speedup,
-)
-from specsim.errors import InputError, Problem
+from specsim.analysis import closed_form as law
+from specsim.errors import Problem, raise_if_any
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.read.lists import read_list
 from specsim.reporting.columns import Table, shown
@@ -33,19 +26,18 @@ def read_numbers(alphas: str, gammas: str, draft_cost: float) -> tuple[list[floa
     found_gammas = read_list(gammas, int, lambda g: g >= 1, "--gamma", "write whole numbers from 1", problems)
     if not math.isfinite(draft_cost):
         problems.append(Problem("--draft-cost", "", repr(draft_cost), "must be finite; write for example 0.05"))
-    if problems:
-        raise InputError(problems)
+    raise_if_any(problems)
     return found_alphas, found_gammas
 
 
 def _ridge(device: Device) -> float:
-    return ridge_tokens(device.peak.bf16, device.memory.bandwidth)
+    return law.ridge_tokens(device.peak.bf16, device.memory.bandwidth)
 
 
 def theory_answer(alphas: Sequence[float], gammas: Sequence[int], draft_cost: float, device: Device) -> str:
     """What holds for the highest acceptance asked for."""
     alpha = max(alphas)
-    best = best_gamma(alpha, draft_cost, LARGEST_GAMMA)
+    best = law.best_gamma(alpha, draft_cost, LARGEST_GAMMA)
     ridge = f"{device.name} turns compute-bound at {_ridge(device):.0f} tokens in BF16"
     if best == 0:
         return f"With acceptance {alpha:g} and draft cost {draft_cost:g} speculation never pays; {ridge}."
@@ -54,7 +46,7 @@ def theory_answer(alphas: Sequence[float], gammas: Sequence[int], draft_cost: fl
             f"With acceptance {alpha:g} and draft cost {draft_cost:g} every further draft token gains, while verifying "
             f"is free; {ridge}."
         )
-    gain = float(speedup(expected_tokens(alpha, best), best, draft_cost))
+    gain = float(law.speedup(law.expected_tokens(alpha, best), best, draft_cost))
     return (
         f"With acceptance {alpha:g} and draft cost {draft_cost:g} speculation gains up to {gain:.2f}×, with "
         f"{draft_tokens(best)} and while verifying is free; {ridge}."
@@ -66,16 +58,16 @@ def theory_table(
 ) -> Table[tuple[float, int]]:
     """One row per acceptance and draft length."""
     ridge = _ridge(device)
-    best = {alpha: best_gamma(alpha, draft_cost, LARGEST_GAMMA) for alpha in alphas}
+    best = {alpha: law.best_gamma(alpha, draft_cost, LARGEST_GAMMA) for alpha in alphas}
     return Table(
         rows=[(alpha, gamma) for alpha in alphas for gamma in gammas],
         columns=[
             shown("acceptance α", lambda row: f"{row[0]:g}"),
             shown("draft tokens γ", lambda row: str(row[1])),
-            shown("tokens per verify", lambda row: f"{float(expected_tokens(*row)):.2f}"),
-            shown("speedup", lambda row: f"{float(speedup(expected_tokens(*row), row[1], draft_cost)):.2f}"),
-            shown("free up to batch", lambda row: str(free_verify_batch(ridge, row[1]))),
-            shown("pays up to batch", lambda row: _batch(break_even_batch(ridge, *row, draft_cost))),
+            shown("tokens per verify", lambda row: f"{float(law.expected_tokens(*row)):.2f}"),
+            shown("speedup", lambda row: f"{float(law.speedup(law.expected_tokens(*row), row[1], draft_cost)):.2f}"),
+            shown("free up to batch", lambda row: str(law.free_verify_batch(ridge, row[1]))),
+            shown("pays up to batch", lambda row: _batch(law.break_even_batch(ridge, *row, draft_cost))),
             shown("best γ", lambda row: str(best[row[0]])),
         ],
         bold=lambda row: row[1] == best[row[0]],

@@ -5,21 +5,22 @@ Knows nothing of what is done with them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specsim.errors import InputError, Problem, invalid
+from specsim.errors import Problem, invalid, raise_if_any
 from specsim.verification.arrays import Bools, Floats, Ints
-from specsim.verification.rows import listed
+from specsim.verification.rows import in_rows, listed
 
-_RANGES = {
-    "temperature": "must be 0 or more, and finite",
-    "top_k": "must be a whole number, 1 or more",
-    "top_p": "must be above 0 and at most 1",
-    "min_p": "must be from 0 to 1",
+# of each parameter what is asked of it, and whether numbers are that: written so that NaN is not
+_RANGES: dict[str, tuple[str, Callable[[NDArray[Any]], Bools]]] = {
+    "temperature": ("must be 0 or more, and finite", lambda value: (value >= 0) & (value < np.inf)),
+    "top_k": ("must be a whole number, 1 or more", lambda value: value >= 1),
+    "top_p": ("must be above 0 and at most 1", lambda value: (value > 0) & (value <= 1)),
+    "min_p": ("must be from 0 to 1", lambda value: (value >= 0) & (value <= 1)),
 }
 
 
@@ -46,20 +47,16 @@ def check_parameters(table: Floats, kind: str, given: Mapping[str, Any], rows: I
     if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
         raise invalid("rows", "", (str(chosen.dtype), chosen.shape), "must be whole numbers, shape [n]")
     bad = np.flatnonzero((chosen < 0) | (chosen >= R))
-    problems = list(listed("rows", bad, None, chosen[bad], f"must be from 0 to {R - 1}"))
-    if problems:
-        raise InputError(problems)
+    raise_if_any(listed("rows", bad, None, chosen[bad], f"must be from 0 to {R - 1}"))
     parameters = {name: np.asarray(value) for name, value in given.items() if value is not None}
-    for name, value in parameters.items():
-        problems += _form(name, value, R)
-    if problems:
-        raise InputError(problems)
+    raise_if_any(*(_form(name, value, R) for name, value in parameters.items()))
     parameters = {name: np.broadcast_to(value, (R,))[chosen] for name, value in parameters.items()}
+    problems: list[Problem] = []
     for name, value in parameters.items():
-        outside = np.flatnonzero(~_in_range(name, value))
-        problems += _in_row(name, chosen[outside], value[outside], _RANGES[name])
-    if problems:
-        raise InputError(problems)
+        remedy, in_range = _RANGES[name]
+        outside = np.flatnonzero(~in_range(value))
+        problems += in_rows(name, chosen[outside], value[outside], remedy)
+    raise_if_any(problems)
     return {name: parameters.get(name) for name in given}
 
 
@@ -74,40 +71,19 @@ def check_rows(table: Floats, kind: str, rows: Ints | None) -> None:
     problems: list[Problem] = []
     if kind == "logits":
         wrong = np.isnan(highest) | (highest == np.inf)
-        problems += _in_row("table", names[wrong], highest[wrong], "must be a number or, to mask a token, -inf")
+        problems += in_rows("table", names[wrong], highest[wrong], "must be a number or, to mask a token, -inf")
         masked = highest == -np.inf
-        problems += _in_row("table", names[masked], highest[masked], "is the highest logit: no token is left")
+        problems += in_rows("table", names[masked], highest[masked], "is the highest logit: no token is left")
     else:
         wrong = ~(np.isfinite(highest) & (lowest >= 0))
-        problems += _in_row("table", names[wrong], lowest[wrong], "must be a finite probability, 0 or more")
+        problems += in_rows("table", names[wrong], lowest[wrong], "must be a finite probability, 0 or more")
         masked = ~wrong & (highest == 0)
-        problems += _in_row("table", names[masked], highest[masked], "is the highest probability: no token is left")
-    if problems:
-        raise InputError(problems)
+        problems += in_rows("table", names[masked], highest[masked], "is the highest probability: no token is left")
+    raise_if_any(problems)
 
 
 def _form(name: str, value: NDArray[Any], R: int) -> Iterator[Problem]:
     if value.shape not in ((), (R,)):
         yield Problem(name, "shape", str(value.shape), f"must be one number, or one per row, ({R},)")
     if value.size and value.dtype.kind not in ("iu" if name == "top_k" else "iuf"):
-        yield Problem(name, "dtype", str(value.dtype), _RANGES[name])
-
-
-def _in_range(name: str, value: NDArray[Any]) -> Bools:
-    """Written so that NaN is outside."""
-    inside: Bools
-    if name == "top_k":
-        inside = value >= 1
-    elif name == "top_p":
-        inside = (value > 0) & (value <= 1)
-    elif name == "min_p":
-        inside = (value >= 0) & (value <= 1)
-    else:
-        inside = (value >= 0) & (value < np.inf)
-    return inside
-
-
-def _in_row(name: str, rows: NDArray[Any], values: NDArray[Any], remedy: str) -> Iterator[Problem]:
-    if len(rows):
-        others = f" ({len(rows) - 1} more like it)" if len(rows) > 1 else ""
-        yield Problem(name, f"(row={rows[0]})", str(values[0]), remedy + others)
+        yield Problem(name, "dtype", str(value.dtype), _RANGES[name][0])

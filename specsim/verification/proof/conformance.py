@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from specsim.errors import Problem
+from specsim.errors import Problem, raise_if_any
 from specsim.verification.arrays import Bools, ChainVerifier, Emitted, Floats, Ints
 from specsim.verification.proof.losslessness import (
     COUNT_STANDARD_ERRORS,
@@ -30,7 +30,6 @@ from specsim.verification.proof.losslessness import (
     random_markov_pair,
     token_count_error,
 )
-from specsim.verification.validation import raise_if_any
 
 POWER = 0.99
 LEAST_SEQUENCES = 20_000

@@ -14,6 +14,7 @@ bring.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -48,7 +49,8 @@ class Cases(NamedTuple):
         draft, num_draft: the drafts [N, MAX_DRAFT] and their numbers [N].
         q, p: their distributions [N, MAX_DRAFT, V] and [N, MAX_DRAFT + 1, V].
         first, last: uniforms in each cell, the last column for the final draw [N, MAX_DRAFT + 1].
-        weight: probability of each draft times the size of its cell.
+        weight: probability of each draft times the size of its cell, in parts of 1/whole.
+        whole: the least common denominator of all of these: whole numbers add up many times faster than fractions.
     """
 
     draft: Int64s
@@ -57,7 +59,8 @@ class Cases(NamedTuple):
     p: Float64s
     first: Float64s
     last: Float64s
-    weight: list[Fraction]
+    weight: list[int]
+    whole: int
 
 
 def exact_law_errors(verify: ChainVerifier, cells_of: CellRule = token_cells, *, stale: bool = False) -> int:
@@ -93,7 +96,7 @@ def _errors(verify: ChainVerifier, cells_of: CellRule, drafter: str, stale: bool
             final_uniforms=uniforms[:, -1],
             validate=False,
         )
-        found = emitted_law(out, num_out, cases.num_draft, cases.weight)
+        found = emitted_law(out, num_out, cases.num_draft, cases.weight, cases.whole)
         for n in range(MAX_DRAFT + 1):
             target = target_law(n + 1)
             sequences = target.keys() | found[n].keys()
@@ -102,22 +105,23 @@ def _errors(verify: ChainVerifier, cells_of: CellRule, drafter: str, stale: bool
 
 
 def emitted_law(
-    out: Int64s, num_out: Int64s, num_draft: Int64s, weight: Sequence[Fraction]
+    out: Int64s, num_out: Int64s, num_draft: Int64s, weight: Sequence[int], whole: int
 ) -> list[dict[tuple[int, ...], Fraction]]:
     """By number of drafts n: the distribution of n + 1 tokens, those emitted and then those of the target.
 
-    Of out [N, K+1] and num_out [N] for num_draft [N] drafts, each row with its probability ``weight`` [N].
+    Of out [N, K+1] and num_out [N] for num_draft [N] drafts, each row with its probability ``weight / whole`` [N].
     """
-    laws: list[dict[tuple[int, ...], Fraction]] = [defaultdict(Fraction) for _ in range(MAX_DRAFT + 1)]
+    parts: list[dict[tuple[int, ...], int]] = [defaultdict(int) for _ in range(MAX_DRAFT + 1)]
     for tokens, length, n, share in zip(out.tolist(), num_out.tolist(), num_draft.tolist(), weight, strict=True):
-        laws[n][tuple(tokens[:length])] += share
+        parts[n][tuple(tokens[:length])] += share
+    laws = [defaultdict(Fraction, {key: Fraction(share, whole) for key, share in part.items()}) for part in parts]
     for n, law in enumerate(laws):
         for length in range(n + 1):
             for sequence in [sequence for sequence in law if len(sequence) == length]:
-                share = law.pop(sequence)
+                probability = law.pop(sequence)
                 for x, p_x in enumerate(_fractions(TARGET)[sequence[-1] if sequence else _START]):
-                    law[*sequence, x] += share * p_x
-    return laws
+                    law[*sequence, x] += probability * p_x
+    return [dict(law) for law in laws]
 
 
 @cache
@@ -148,7 +152,8 @@ def _cases(cells_of: CellRule, drafter: str) -> Cases:
     context = np.column_stack([np.full(len(rows), _START), draft])
     first, last = (np.array([row[k] for row in rows]) for k in (1, 2))
     q, p = table[context[:, :-1]] / UNIT, TARGET[context] / UNIT
-    return Cases(draft, num_draft, q, p, first, last, [row[3] for row in rows])
+    whole = math.lcm(*(row[3].denominator for row in rows))
+    return Cases(draft, num_draft, q, p, first, last, [int(row[3] * whole) for row in rows], whole)
 
 
 def _cases_of(

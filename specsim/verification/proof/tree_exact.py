@@ -18,8 +18,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,8 +63,7 @@ class TreeErrors:
     probabilities: int
 
 
-@dataclass(frozen=True)
-class _Probe:
+class _Probe(NamedTuple):
     """One corner of one cell."""
 
     token: tuple[int, ...]
@@ -85,17 +85,22 @@ def exact_tree_errors(
     """
     wrong_probes = wrong_probabilities = 0
     for models, parents in cases:
-        probes = [
-            probe
-            for token, chance in draws(models, parents, siblings)
-            for cell in cells(models, parents, token, siblings)
-            for probe in _corners(token, cell, chance, len(parents))
-        ]
+        probes = _probes(models, parents, siblings)
         emitted, wrong = _run(verify, siblings, models, parents, probes)
         wrong_probes += wrong
         for law in _laws(probes, emitted, siblings).values():
             wrong_probabilities += _wrong_probabilities(models, law, _depth(parents) + 1)
     return TreeErrors(wrong_probes, wrong_probabilities)
+
+
+@cache
+def _probes(models: Models, parents: tuple[int, ...], siblings: Siblings) -> tuple[_Probe, ...]:
+    return tuple(
+        probe
+        for token, chance in draws(models, parents, siblings)
+        for cell in cells(models, parents, token, siblings)
+        for probe in _corners(token, cell, chance, len(parents))
+    )
 
 
 def _corners(token: tuple[int, ...], cell: Cell, chance: Fraction, num_nodes: int) -> Iterator[_Probe]:
@@ -161,7 +166,8 @@ def _laws(
     """The probability of each sequence that was emitted: over all draws, or of each choice of one-hot tokens."""
     laws: dict[Any, dict[tuple[int, ...], Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     for probe, tokens in zip(probes, emitted, strict=True):
-        laws[probe.token if siblings == "one_hot" else None][tokens] += probe.weight
+        if probe.weight:
+            laws[probe.token if siblings == "one_hot" else None][tokens] += probe.weight
     return laws
 
 
@@ -175,14 +181,16 @@ def _wrong_probabilities(models: Models, law: Mapping[tuple[int, ...], Fraction]
     return sum(found.get(tokens, 0) != due.get(tokens, 0) for tokens in {*found, *due})
 
 
-def _continued(models: Models, tokens: tuple[int, ...], length: int) -> Iterator[tuple[tuple[int, ...], Fraction]]:
+@cache
+def _continued(models: Models, tokens: tuple[int, ...], length: int) -> tuple[tuple[tuple[int, ...], Fraction], ...]:
     """All continuations to this length, with the probability that the target gives them."""
     if len(tokens) >= length:
-        yield tokens, _ONE
-        return
-    for x, p in enumerate(models.target[tokens[-1] if tokens else models.V]):
-        for longer, chance in _continued(models, (*tokens, x), length):
-            yield longer, p * chance
+        return ((tokens, _ONE),)
+    return tuple(
+        (longer, p * chance)
+        for x, p in enumerate(models.target[tokens[-1] if tokens else models.V])
+        for longer, chance in _continued(models, (*tokens, x), length)
+    )
 
 
 def _depth(parents: Sequence[int]) -> int:

@@ -40,7 +40,7 @@ class Cell:
         return prod((high - low for low, high in (*self.accept.values(), self.final)), start=Fraction(1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # known by identity, since fractions take long to hash
 class Models:
     """A target and a drafter that see one token back: a distribution per last token, and one for the start."""
 

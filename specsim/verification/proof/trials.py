@@ -104,19 +104,14 @@ def law_and_tokens(verify: ChainVerifier, rule: RuleName, setting: Setting) -> t
     return joint_chi_square(decoded.tokens, setting.pair.target), token_count_error(decoded.surplus)
 
 
-def one_hot_law_and_tokens(verify: ChainVerifier, rule: RuleName, setting: Setting) -> tuple[float, float]:
-    """The same for drafts that were not sampled."""
-    return law_and_tokens(unsampled(verify), rule, setting._replace(pair=one_hot_drafter(setting.pair)))
-
-
 def acceptance_by_context(verify: ChainVerifier, _: RuleName, setting: Setting) -> float:
     """Standard errors of the acceptance of drafts, in the context where it is farthest from the overlap."""
     return context_acceptance_error(verify, setting.pair, setting.num_sequences, setting.rng)
 
 
-def one_hot_acceptance_by_context(verify: ChainVerifier, rule: RuleName, setting: Setting) -> float:
-    """The same for drafts that were not sampled."""
-    return acceptance_by_context(unsampled(verify), rule, setting._replace(pair=one_hot_drafter(setting.pair)))
+def one_hot_drafts(verify: ChainVerifier, rule: RuleName, setting: Setting) -> tuple[ChainVerifier, RuleName, Setting]:
+    """What a trial that samples takes, for drafts that were not sampled."""
+    return unsampled(verify), rule, setting._replace(pair=one_hot_drafter(setting.pair))
 
 
 def loop_differences(verify: ChainVerifier, rule: RuleName, rng: np.random.Generator) -> int:
@@ -158,10 +153,12 @@ TRIALS = {
     EDGES: Trial(lambda verify, _, __: edge_errors(verify)),
     BY_LOOPS: Trial(lambda verify, rule, setting: loop_differences(verify, rule, setting.rng)),
     JOINT: Trial(lambda *given: law_and_tokens(*given)[0], joint_chi_square_limit),
-    JOINT_ONE_HOT: Trial(lambda *given: one_hot_law_and_tokens(*given)[0], joint_chi_square_limit),
+    JOINT_ONE_HOT: Trial(lambda *given: law_and_tokens(*one_hot_drafts(*given))[0], joint_chi_square_limit),
     TOKENS: Trial(lambda *given: law_and_tokens(*given)[1], lambda: COUNT_STANDARD_ERRORS),
-    TOKENS_ONE_HOT: Trial(lambda *given: one_hot_law_and_tokens(*given)[1], lambda: COUNT_STANDARD_ERRORS),
+    TOKENS_ONE_HOT: Trial(lambda *given: law_and_tokens(*one_hot_drafts(*given))[1], lambda: COUNT_STANDARD_ERRORS),
     # a block passes as a whole, so its drafts have no acceptance of their own
     ACCEPTANCE: Trial(acceptance_by_context, context_acceptance_limit, rules=("token",)),
-    ACCEPTANCE_ONE_HOT: Trial(one_hot_acceptance_by_context, context_acceptance_limit, rules=("token",)),
+    ACCEPTANCE_ONE_HOT: Trial(
+        lambda *given: acceptance_by_context(*one_hot_drafts(*given)), context_acceptance_limit, rules=("token",)
+    ),
 }

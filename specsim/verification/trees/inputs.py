@@ -6,16 +6,17 @@ anything. Knows nothing of how the values are used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import get_args
 
 import numpy as np
 
-from specsim.errors import InputError, Problem, invalid
+from specsim.errors import Problem, invalid, raise_if_any
 from specsim.verification.arrays import Bools, Floats, Int64s, Ints
 from specsim.verification.processing.processors import LazyTable
-from specsim.verification.rows import extremes, listed, row_sum_tolerance
+from specsim.verification.rows import extremes, in_rows, listed, row_sum_tolerance
 from specsim.verification.trees.forest import Forest, Siblings, Table
+from specsim.verification.validation import count_problems, drafts_to_read, uniform_problems
 
 
 def check_siblings(siblings: str) -> None:
@@ -36,29 +37,20 @@ def check_tree(
     Raises:
         InputError: lists all problems of the first kind found.
     """
-    _raise_if_any(_forms(forest, siblings, accept_uniforms, final_uniforms))
+    raise_if_any(_forms(forest, siblings, accept_uniforms, final_uniforms))
     N = forest.token.shape[1]
-    bad = np.flatnonzero((forest.num_nodes < 0) | (forest.num_nodes > N))
-    # Of a row whose count is out of range nothing can be said. Judged as given: a large unsigned one would wrap around.
-    num_nodes = forest.num_nodes.astype(np.int64)
-    num_nodes[bad] = -1
+    num_nodes = drafts_to_read(forest.num_nodes, N)
     live, columns = np.arange(N) < num_nodes[:, None], np.arange(N + 1) <= num_nodes[:, None]
-    _raise_if_any(
-        listed("num_nodes", bad, None, forest.num_nodes[bad], f"must be from 0 to N = {N}"),
+    raise_if_any(
+        count_problems("num_nodes", forest.num_nodes, N),
         _parents(forest.parents, live),
         _indices("token", forest.token, live, forest.p.shape[1]),
         _indices("p_row", forest.p_row, columns, len(forest.p)),
         _distributions("p", forest.p, _named(forest.p_row, columns, len(forest.p))),
         _not_sampled(forest, live) if siblings == "one_hot" else _sampled(forest, live),
         () if siblings == "with_replacement" else _equal_siblings(forest, live, siblings),
-        _uniforms(accept_uniforms, final_uniforms, live),
+        uniform_problems(accept_uniforms, final_uniforms, num_nodes, None),
     )
-
-
-def _raise_if_any(*groups: Iterable[Problem]) -> None:
-    problems = [problem for group in groups for problem in group]
-    if problems:
-        raise InputError(problems)
 
 
 def _forms(
@@ -127,19 +119,13 @@ def _distributions(name: str, table: Table, rows: Int64s) -> Iterator[Problem]:
     lowest, total = extremes(table, (rows,))
     V, tolerance = table.shape[1], row_sum_tolerance(table.dtype, table.shape[1])
     finite = np.isfinite(total) & np.isfinite(lowest)
-    yield from _in_table(name, rows[~finite], total[~finite], "is the sum of the row, whose numbers must be finite")
+    yield from in_rows(name, rows[~finite], total[~finite], "is the sum of the row, whose numbers must be finite")
     negative = finite & (lowest < 0)
     remedy = "is the lowest probability of the row, and must not be negative"
-    yield from _in_table(name, rows[negative], lowest[negative], remedy)
+    yield from in_rows(name, rows[negative], lowest[negative], remedy)
     off = finite & ~negative & (np.abs(total - 1) > tolerance)
     remedy = f"is the sum of the row, and must be 1 within {tolerance:.2g} ({V} numbers in {table.dtype}); divide by it"
-    yield from _in_table(name, rows[off], total[off], remedy)
-
-
-def _in_table(name: str, rows: Int64s, values: Floats, remedy: str) -> Iterator[Problem]:
-    if len(rows):
-        others = f" ({len(rows) - 1} more like it)" if len(rows) > 1 else ""
-        yield Problem(name, f"(row={rows[0]})", str(values[0]), remedy + others)
+    yield from in_rows(name, rows[off], total[off], remedy)
 
 
 def _sampled(forest: Forest, live: Bools) -> Iterator[Problem]:
@@ -173,14 +159,3 @@ def _equal_siblings(forest: Forest, live: Bools, siblings: Siblings) -> Iterator
     b, i = b[repeated], i[repeated]
     remedy = f"repeats the token of an earlier sibling, which siblings={siblings!r} rules out"
     yield from listed("token", b, i, forest.token[b, i], remedy)
-
-
-def _uniforms(accept_uniforms: Floats | None, final_uniforms: Floats | None, live: Bools) -> Iterator[Problem]:
-    if accept_uniforms is None or final_uniforms is None:
-        return
-    accept_uniforms, final_uniforms = np.asarray(accept_uniforms), np.asarray(final_uniforms)
-    # Written so that NaN counts as outside.
-    b, i = np.nonzero(live & ~((accept_uniforms >= 0) & (accept_uniforms < 1)))
-    yield from listed("accept_uniforms", b, i, accept_uniforms[b, i], "must be in [0, 1)")
-    bad = np.flatnonzero(~((final_uniforms >= 0) & (final_uniforms < 1)))
-    yield from listed("final_uniforms", bad, None, final_uniforms[bad], "must be in [0, 1)")

@@ -110,7 +110,8 @@ def test_what_would_end_beyond_its_limit_stays_there(seen):
     inputs = seen[0].inputs
     faster = with_values(inputs.engine, {"verify_attention_factor": 0.6})
     made_up = [Observation(o.name, o.predict(faster), o.predict) for o in (s.observation for s in seen)]
-    found = calibrate(inputs.engine, inputs.device, made_up)
+    paths = {"verify_attention_factor", "kernels.attention.bandwidth_efficiency", "host_time_per_verified_row"}
+    found = calibrate(inputs.engine, inputs.device, made_up, [p for p in PARAMETERS if p.path in paths])
     (factor,) = (p for p in found.parameters if p.path == "verify_attention_factor")
     assert (factor.value, factor.identified, factor.at_limit) == (1.0, False, True)
     written = {"name": "x", "device": "a100-sxm-80gb", "data": [Path("t.csv")], "num_points": 24}

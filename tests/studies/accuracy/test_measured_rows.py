@@ -162,12 +162,12 @@ def test_the_number_of_processes_changes_nothing():
 @pytest.mark.slow
 def test_nothing_is_tuned_per_point():
     """Every published arm runs on its profiles as they are in their files, but for the limits that its row states."""
-    files, device, engine = set(), cache(read_device), cache(read_engine)
+    files, device, engine, inputs_of = set(), cache(read_device), cache(read_engine), cache(arm_inputs)
     for _, stated in read_measurements(PUBLISHED):
         for speculating in (False, True):
             if left_out(stated, speculating=speculating):
                 continue
-            inputs = arm_inputs(BASE, arm(stated, speculating=speculating))
+            inputs = inputs_of(BASE, arm(stated, speculating=speculating))
             assert inputs.device == device(stated.use_device)
             profile = engine(stated.use_engine)
             assert inputs.engine.model_dump(exclude=LIMITS) == profile.model_dump(exclude=LIMITS)

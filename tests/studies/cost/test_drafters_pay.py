@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from specsim.inputs.models.token_sources import NgramModels
 from specsim.inputs.read import catalogue
 from specsim.inputs.read.scenario import load_scenario
 from specsim.simulation.expected import decode_step, tokens_per_verify
@@ -54,11 +55,13 @@ def with_bandwidth(inputs, factor):
 
 
 LOADED = {name: load_scenario(name) for name in SCENARIOS}
-STEPS = {name: Simulation(inputs) for name, inputs in LOADED.items()}
+# counting a text for every example would take seconds, and prices do not depend on where acceptance comes from
+PRICED = [name for name, one in LOADED.items() if not isinstance(one.scenario.speculation.acceptance, NgramModels)]
+STEPS = {name: Simulation(LOADED[name]) for name in PRICED}
 
 
 @pytest.mark.slow
-@given(st.sampled_from(SCENARIOS), st.integers(1, 128), st.integers(0, 5), st.integers(1, 8000), st.floats(1.0, 4.0))
+@given(st.sampled_from(PRICED), st.integers(1, 128), st.integers(0, 5), st.integers(1, 8000), st.floats(1.0, 4.0))
 @settings(max_examples=15, deadline=None)
 def test_more_bandwidth_never_slows_a_step_with_drafts(name, batch, num_draft_tokens, context, factor):
     quick = Simulation(with_bandwidth(LOADED[name], factor))

@@ -75,7 +75,7 @@ def test_the_closed_form_prices_the_step_that_the_engine_runs():
 
 def _first_draft_pass(simulation, tokens):
     draft_pass = Pass(tokens, 1, 1, 20, attended(tokens, 20), fused_tokens=tokens)
-    return simulation.step_cost(True).draft_seconds(draft_pass)
+    return sum(simulation.step_cost(True).draft_time(draft_pass))
 
 
 def test_verifying_a_tree_stops_being_free_by_its_nodes():

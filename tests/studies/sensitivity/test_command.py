@@ -25,7 +25,34 @@ def result(tmp_path_factory):
     return tmp_path_factory.mktemp("sensitivity") / "first"
 
 
-def test_an_answer_and_its_files(command, result, tmp_path):
+@pytest.fixture(scope="module")
+def runs():
+    """Arguments and results of the points of a whole sensitivity, in their order."""
+    return []
+
+
+@pytest.fixture
+def played_back(monkeypatch, runs):
+    """Returns what was simulated before, to whoever asks for the same in the same order."""
+    before = iter(runs)
+
+    def run_point(*asked):
+        given, result = next(before)
+        assert asked == given
+        return result
+
+    monkeypatch.setattr(points, "run_point", run_point)
+    return run_point
+
+
+def test_an_answer_and_its_files(command, result, runs, monkeypatch):
+    function = points.run_point
+
+    def recorded(*asked):
+        runs.append((asked, function(*asked)))
+        return runs[-1][1]
+
+    monkeypatch.setattr(points, "run_point", recorded)
     code, out, _ = command("sensitivity", DEMO, *SMALL, "--out", result)
     assert code == 0
     assert out.startswith("With 3 draft tokens speculation pays up to batch ")
@@ -35,19 +62,23 @@ def test_an_answer_and_its_files(command, result, tmp_path):
         "none": 1,
         **dict.fromkeys(("acceptance", "bandwidth achieved", "compute achieved", "draft time", "host time"), 2),
     }
+
+
+@pytest.mark.usefixtures("played_back")
+def test_the_same_runs_give_the_same_bytes(command, result, tmp_path):
     assert command("sensitivity", DEMO, *SMALL, "--out", tmp_path / "again").code == 0
     for name in FILES - {"provenance.json"}:
         assert (tmp_path / "again" / name).read_bytes() == (result / name).read_bytes()
 
 
-def test_inputs_that_are_finished_are_written(command, tmp_path, monkeypatch):
-    function, calls = points.run_point, []
+def test_inputs_that_are_finished_are_written(command, tmp_path, monkeypatch, played_back):
+    calls = []
 
-    def stopped(*args, **kwargs):
+    def stopped(*asked):
         calls.append(1)
         if len(calls) > 140:
             raise KeyboardInterrupt
-        return function(*args, **kwargs)
+        return played_back(*asked)
 
     monkeypatch.setattr(points, "run_point", stopped)
     code, out, err = command("sensitivity", DEMO, *SMALL, "--out", tmp_path / "new")

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from specsim.analysis.metrics import reach
 from specsim.analysis.run_metrics import CLIENT_METRICS
 from specsim.analysis.run_view import RunView
-from specsim.costs.step import StepCost
 from specsim.forward import Reach, farthest
 from specsim.inputs.measured.measurements import LATENCIES, Located, Metric
 from specsim.inputs.measured.steps import LocatedStep, Step
@@ -65,9 +64,6 @@ class _Under:
             self._engine = engine
             self._simulation = Simulation(dataclasses.replace(self.inputs, engine=engine))
         return self._simulation
-
-    def cost(self, engine: Engine, *, speculating: bool) -> StepCost:
-        return self.simulation(engine).step_cost(speculating)
 
 
 def step_observations(rows: Sequence[LocatedStep], scenario: str | None, start: str | None = None) -> Iterator[Seen]:
@@ -143,7 +139,7 @@ def _serving_prediction(runs: Sequence[tuple[_Under, RecordedRun, Arm]], metric:
     """The metric of a single run, or how many times better the second of two is."""
 
     def value(engine: Engine, under: _Under, run: RecordedRun, chosen: Arm) -> float:
-        timed = run.timed(under.cost(engine, speculating=chosen.num_draft_tokens > 0))
+        timed = run.timed(under.simulation(engine).step_cost(chosen.num_draft_tokens > 0))
         return CLIENT_METRICS[metric].value(RunView(timed))
 
     def predict(engine: Engine) -> float:

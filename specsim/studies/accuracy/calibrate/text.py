@@ -85,8 +85,5 @@ def _text(path: str, value: float | None) -> str:
     if value is None:
         return "none"
     value = float(f"{value:.{DIGITS}g}")
-    return units.format_exact(value, units.TIME) if _is_time(path) else f"{value:g}"
-
-
-def _is_time(path: str) -> bool:
-    return "time" in path or path.endswith("launch")
+    is_time = "time" in path or path.endswith("launch")
+    return units.format_exact(value, units.TIME) if is_time else f"{value:g}"

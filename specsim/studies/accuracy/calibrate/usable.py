@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from specsim.errors import InputError, Problem
+from specsim.errors import InputError, Problem, raise_if_any
 from specsim.inputs.measured.measurements import Located
 from specsim.inputs.measured.steps import LocatedStep
 from specsim.inputs.models.engine import Engine
@@ -43,8 +43,7 @@ def chosen_rows(
     if scenario is None:
         lacking = {line: left_out(row, speculating=row.num_draft_tokens > 0) for line, row in closed}
         problems += [Problem(where, f"line {line}", what, SAY_IT) for line, what in lacking.items() if what]
-    if problems:
-        raise InputError(problems)
+    raise_if_any(problems)
     return closed
 
 
@@ -56,8 +55,7 @@ def chosen_steps(rows: Sequence[LocatedStep], scenario: str | None, where: str) 
     """
     lacking = {line: lacking_of(row) for line, row in rows} if scenario is None else {}
     problems = [Problem(where, f"line {line}", what, SAY_IT) for line, what in lacking.items() if what]
-    if problems:
-        raise InputError(problems)
+    raise_if_any(problems)
     return rows
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -208,17 +209,17 @@ def _errors(errors: Floats, prefix: str) -> dict[str, float]:
     return {prefix + name: value for name, value in found.items()}
 
 
+@dataclass(frozen=True)
 class Operators:
     """Priced operators.
 
-    Args:
+    Attributes:
         rows: as ``price_operators`` returns them.
         release: of the package that holds their measurements.
     """
 
-    def __init__(self, rows: pd.DataFrame, release: str) -> None:
-        self.rows = rows
-        self.release = release
+    rows: pd.DataFrame
+    release: str
 
     @cached_property
     def summary(self) -> pd.DataFrame:

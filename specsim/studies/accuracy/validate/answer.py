@@ -84,7 +84,6 @@ def accuracy_answer(
 
 
 def _figures(validation: Validation, answer: str, name: str) -> dict[str, Figure]:
-    """Predicted against measured speedups, where there are any."""
     from specsim.studies.accuracy.validate.figure import parity_figure
 
     if not with_speedup(validation.results):

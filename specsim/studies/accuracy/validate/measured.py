@@ -33,7 +33,8 @@ class Arm(NamedTuple):
 
 def arm(row: Measurement, *, speculating: bool) -> Arm:
     """One of the two runs that a row compares."""
-    speculation = _speculation(row) if speculating else _no_speculation(row)
+    # nothing of how the other arm speculates, so that arms without speculation that are the same compare equal
+    speculation = _speculation(row) if speculating else drafter_overrides(row, speculating=False)
     overrides = (*deployment_overrides(row), *speculation, *_workload(row))
     if speculating:
         limits = row.speculation_max_num_batched_tokens, row.speculation_max_num_seqs
@@ -100,11 +101,6 @@ def drafter_overrides(row: Setting, *, speculating: bool) -> tuple[str, ...]:
     return (f"speculation.drafter={itself}",) if row.use_model else ()
 
 
-def _no_speculation(row: Measurement) -> tuple[str, ...]:
-    """Nothing of how the other arm speculates, so that arms without speculation that are the same compare equal."""
-    return drafter_overrides(row, speculating=False)
-
-
 def _speculation(row: Measurement) -> tuple[str, ...]:
     stated = [
         *drafter_overrides(row, speculating=True),
@@ -115,12 +111,8 @@ def _speculation(row: Measurement) -> tuple[str, ...]:
         acceptance = {"kind": "profile", "basis": "marginal", "values": row.acceptance}
     elif row.acceptance_length is not None:
         length, drafts = row.acceptance_length, row.num_draft_tokens
-        acceptance = {
-            "kind": "mean_length",
-            "mean_acceptance_length": length,
-            "num_draft_tokens": drafts,
-            "shape": SHAPE,
-        }
+        acceptance = {"kind": "mean_length", "mean_acceptance_length": length, "num_draft_tokens": drafts}
+        acceptance["shape"] = SHAPE
     if acceptance:
         stated.append(f"speculation.acceptance={json.dumps({**acceptance, 'source': row.citation})}")
     if row.temperature is not None:
@@ -129,7 +121,6 @@ def _speculation(row: Measurement) -> tuple[str, ...]:
 
 
 def _workload(row: Measurement) -> tuple[str, ...]:
-    """Load, requests and lengths."""
     load: dict[str, object] = {"kind": "closed_loop", "concurrency": int(row.load)}
     if row.load_kind == "rate":
         load = {"kind": "poisson", "rate": f"{row.load!r} requests/s"}

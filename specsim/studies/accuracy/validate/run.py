@@ -15,7 +15,7 @@ from specsim.analysis.run_metrics import CLIENT_METRICS
 from specsim.arrays import Floats
 from specsim.costs.extrapolation import Extrapolation
 from specsim.engine.run import warm_up
-from specsim.errors import InputError, Problem, SpecsimError
+from specsim.errors import InputError, Problem, SpecsimError, raise_if_any
 from specsim.inputs.measured.measurements import LATENCIES, MERITS, Located, Measurement
 from specsim.inputs.models.lengths import FixedLengths
 from specsim.inputs.models.workload import ClosedLoop
@@ -139,15 +139,13 @@ def _prepared(
 
 def _refuse_impossible(rows: Sequence[Located], inputs: dict[Arm, Inputs], where: str) -> None:
     fastest = {chosen: fastest_step(found) for chosen, found in inputs.items()}
-    problems = [
+    raise_if_any(
         problem
         for line, row in rows
         for speculating, chosen in _arms(row).items()
         if chosen in inputs
         for problem in impossible_figure(where, line, row, inputs[chosen], fastest[chosen], speculating=speculating)
-    ]
-    if problems:
-        raise InputError(problems)
+    )
 
 
 def _checked(inputs: Inputs, chosen: Arm) -> Inputs:

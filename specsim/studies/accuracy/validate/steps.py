@@ -10,7 +10,7 @@ import numpy as np
 from specsim.costs.extrapolation import Extrapolation
 from specsim.drafting.drafters import catch_up_tokens, draft_passes
 from specsim.drafting.shape import chain
-from specsim.errors import InputError, Problem, SpecsimError
+from specsim.errors import InputError, Problem, SpecsimError, raise_if_any
 from specsim.forward import Pass, Reach, attended
 from specsim.inputs.measured.steps import LocatedStep, Step
 from specsim.inputs.models.drafters import ModelDrafter, NgramLookup
@@ -74,15 +74,11 @@ def price_steps(rows: Sequence[LocatedStep], *, where: str, scenario: str | None
             if (overrides, logits) not in fastest:
                 fastest[overrides, logits] = fastest_step(found.inputs, logits=logits)
             problems += impossible_step(where, line, row.ms, fastest[overrides, logits])
-    if problems:
-        raise InputError(problems)
+    raise_if_any(problems)
     if all(step.ms is None for step in priced):
-        raise InputError(Problem(where, "", "", f"no step can be priced: {why}") for why in _reasons(priced))
+        reasons = sorted({step.reason for step in priced})
+        raise InputError(Problem(where, "", "", f"no step can be priced: {why}") for why in reasons)
     return tuple(priced)
-
-
-def _reasons(priced: Iterable[PricedStep]) -> list[str]:
-    return sorted({step.reason for step in priced})
 
 
 def lacking_of(row: Step) -> str:

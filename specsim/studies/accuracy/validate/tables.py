@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from specsim.analysis.agreement import ErrorSummary, error_summary
@@ -115,23 +116,15 @@ def point_table(validation: Validation) -> Table[Compared]:
     return Table(
         rows=validation.results,
         columns=[
-            *(Column(name, partial(_of_row, name), unit, what) for name, (unit, what) in SAID_OF_POINTS.items()),
-            *_compared("baseline", "without speculation", lambda point: (point.row.baseline, point.baseline)),
-            *_compared(
-                "with_speculation",
-                "with speculation",
-                lambda point: (point.row.with_speculation, point.with_speculation),
-            ),
-            *_compared("speedup", "of the speedup", lambda point: (point.row.measured_speedup, point.speedup)),
+            *(Column(name, attrgetter(f"row.{name}"), unit, what) for name, (unit, what) in SAID_OF_POINTS.items()),
+            *_compared("baseline", "without speculation", attrgetter("row.baseline", "baseline")),
+            *_compared("with_speculation", "with speculation", attrgetter("row.with_speculation", "with_speculation")),
+            *_compared("speedup", "of the speedup", attrgetter("row.measured_speedup", "speedup")),
             Column("not_simulated", lambda point: "; ".join(point.reasons), "", "why an arm was not simulated"),
             Column("citation", lambda point: point.row.citation, "", "where the measurement is from"),
         ],
         file="accuracy.csv",
     )
-
-
-def _of_row(name: str, point: Compared) -> object:
-    return getattr(point.row, name)
 
 
 def _compared(

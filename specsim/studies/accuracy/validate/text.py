@@ -98,7 +98,6 @@ def _best(lengths: Sequence[BestLength]) -> Iterator[str]:
 
 
 def _without_partner(validation: Validation) -> Iterator[str]:
-    """Rows that make no speedup, since the run that they are compared with is not in the table."""
     rows = [result.row for result in validation.results if result.row.counted and result.row.metric in MERITS]
     alone = [row for row in rows if row.with_speculation is not None and row.measured_speedup is None]
     if alone:

@@ -1,8 +1,4 @@
-"""Wrong ways of drawing the last token, or of adding it. Knows nothing of how they are found out.
-
-Arguments of each, as of `token_rule`: the drafts, accept uniforms [B, K] and final uniforms [B] in [0, 1). Returns:
-number of drafts kept and last token, int64 [B] each; the last two return out [B, K+1] and num_out [B].
-"""
+"""Wrong ways of drawing the last token, or of adding it. Knows nothing of how they are found out."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Rows at temperature 0 among others, with one mistake each. Knows nothing of how it is found out.
-
-Arguments of each, as of `token_rule`: the drafts, greedy rows [B], accept uniforms [B, K] and final uniforms [B] in [0,
-1). Returns: number of drafts kept and last token, int64 [B] each.
-"""
+"""Rows at temperature 0 among others, with one mistake each. Knows nothing of how it is found out."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""Wrong ways of judging the drafts of the token rule. Knows nothing of how they are found out.
-
-Arguments of each, as of `token_rule`: the drafts, accept uniforms [B, K] and final uniforms [B] in [0, 1). Returns:
-number of drafts kept and last token, int64 [B] each.
-"""
+"""Wrong ways of judging the drafts of the token rule. Knows nothing of how they are found out."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+
 import numpy as np
 
-from specsim.verification.arrays import Bools, Float64s, Int64s, Outcome
+from specsim.verification.arrays import Bools, ChainVerifier, Float64s, Int64s, Outcome
 from specsim.verification.drafts import Drafts
 from specsim.verification.draws import draw_rows
 from specsim.verification.proof.mutants.making import from_rule
@@ -21,13 +20,6 @@ def _with_accepted(drafts: Drafts, accepted: Int64s, final: Float64s) -> Outcome
     return accepted, draw_rows(lambda b: residual_or_bonus(drafts, b, accepted[b]), final, V)
 
 
-def _where_live(drafts: Drafts, passes: Bools) -> Int64s:
-    """Number of drafts that survive, given which of [B, K] pass."""
-    passed = np.zeros((len(passes), passes.shape[1] + 1), dtype=np.bool_)
-    passed[:, :-1] = passes & drafts.live()
-    return leading_accepted(passed)
-
-
 def _drafted(drafts: Drafts) -> tuple[Float64s, Float64s]:
     """p(x) and q(x) of all drafts, those of padding included (as token 0), both [B, K]."""
     b, i = np.indices(drafts.draft.shape)
@@ -35,6 +27,19 @@ def _drafted(drafts: Drafts) -> tuple[Float64s, Float64s]:
     token = np.where((drafts.draft >= 0) & (drafts.draft < V), drafts.draft, 0).ravel()
     p_x, q_x = (of(b.ravel(), i.ravel(), token).reshape(b.shape) for of in (drafts.p_of, drafts.q_of))
     return p_x.astype(np.float64), q_x.astype(np.float64)
+
+
+def judging_by(passes: Callable[[Float64s, Float64s, Float64s], Bools]) -> ChainVerifier:
+    """The token rule with a wrong test of each draft: passes(uniforms, q(x), p(x)), all [B, K]."""
+
+    @wraps(passes)
+    def rule(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+        p_x, q_x = _drafted(drafts)
+        passed = np.zeros((len(accept), accept.shape[1] + 1), dtype=np.bool_)
+        passed[:, :-1] = passes(accept, q_x, p_x) & drafts.live()
+        return _with_accepted(drafts, leading_accepted(passed), final)
+
+    return from_rule(rule)
 
 
 @from_rule
@@ -49,26 +54,22 @@ def counting_after_rejection(drafts: Drafts, accept: Float64s, final: Float64s) 
     return _with_accepted(drafts, passing(drafts, accept).sum(axis=1, dtype=np.int64), final)
 
 
-@from_rule
-def swapped_ratio(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@judging_by
+def swapped_ratio(u: Float64s, q: Float64s, p: Float64s) -> Bools:
     """It accepts iff u·p < q: what the target likes more than the drafter does is what it rejects."""
-    p_x, q_x = _drafted(drafts)
-    return _with_accepted(drafts, _where_live(drafts, accept * p_x < q_x), final)
+    return u * p < q
 
 
-@from_rule
-def accepts_at_equality(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@judging_by
+def accepts_at_equality(u: Float64s, q: Float64s, p: Float64s) -> Bools:
     """It accepts iff u·q ≤ p: at u = 0 also a token that the target never emits."""
-    p_x, q_x = _drafted(drafts)
-    return _with_accepted(drafts, _where_live(drafts, accept * q_x <= p_x), final)
+    return u * q <= p
 
 
-@from_rule
-def ratio_at_least_u(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@judging_by
+def ratio_at_least_u(u: Float64s, q: Float64s, p: Float64s) -> Bools:
     """It accepts iff p/q ≥ u, which is the same mistake written as a quotient."""
-    p_x, q_x = _drafted(drafts)
-    ratio = np.divide(p_x, q_x, out=np.zeros_like(p_x), where=q_x > 0)
-    return _with_accepted(drafts, _where_live(drafts, ratio >= accept), final)
+    return np.divide(p, q, out=np.zeros_like(p), where=q > 0) >= u
 
 
 @from_rule
@@ -82,19 +83,16 @@ def stale_drafts(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
     return _with_accepted(all_real, accepted, final)
 
 
-@from_rule
-def half_precision(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@judging_by
+def half_precision(u: Float64s, q: Float64s, p: Float64s) -> Bools:
     """It judges in float16: uniforms just below a ratio are rounded up to it, and small probabilities are lost."""
-    p_x, q_x = (values.astype(np.float16) for values in _drafted(drafts))
-    passes = accept.astype(np.float16) * q_x < p_x
-    return _with_accepted(drafts, _where_live(drafts, passes), final)
+    return u.astype(np.float16) * q.astype(np.float16) < p.astype(np.float16)
 
 
-@from_rule
-def accepts_what_is_no_number(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@judging_by
+def accepts_what_is_no_number(u: Float64s, q: Float64s, p: Float64s) -> Bools:
     """It rejects iff u·q ≥ p, which is false for NaN: a broken row accepts everything."""
-    p_x, q_x = _drafted(drafts)
-    return _with_accepted(drafts, _where_live(drafts, ~(accept * q_x >= p_x)), final)
+    return ~(u * q >= p)
 
 
 @from_rule

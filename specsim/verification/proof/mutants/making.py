@@ -1,6 +1,8 @@
 """How a mutant is made: the steps that it gets wrong, in the signature of `verify_chain`.
 
-Knows nothing of any mistake.
+Steps take the drafts, accept uniforms [B, K] and final uniforms [B] in [0, 1), mixtures also the greedy rows [B]. A
+rule and a mixture return the number of drafts kept and the last token, int64 [B] each, as `token_rule`; steps return
+out [B, K+1] and num_out [B]. Knows nothing of any mistake.
 """
 
 from __future__ import annotations

@@ -1,29 +1,28 @@
-"""Wrong residuals and bonus rows of the token rule: the accepted prefix is right, the token after it is not.
-
-Arguments of each, as of `token_rule`: the drafts, accept uniforms [B, K] and final uniforms [B] in [0, 1). Returns:
-number of drafts kept and last token, int64 [B] each.
-"""
+"""Wrong residuals and bonus rows of the token rule: the accepted prefix is right, the token after it is not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 
 import numpy as np
 
-from specsim.verification.arrays import Float64s, Int64s, Outcome
+from specsim.verification.arrays import ChainVerifier, Float64s, Int64s, Outcome
 from specsim.verification.drafts import Drafts
 from specsim.verification.draws import draw_rows
 from specsim.verification.proof.mutants.making import from_rule
 from specsim.verification.token_rule import leading_accepted, passing, residual_or_bonus
 
 
-def _drawing_from(
-    weights_of: Callable[[Drafts, Int64s, Int64s], Float64s], drafts: Drafts, accept: Float64s, final: Float64s
-) -> Outcome:
-    """The token rule with other weights_of(drafts, b, accepted) for the last token."""
-    accepted = leading_accepted(passing(drafts, accept))
-    V = drafts.p.shape[-1]
-    return accepted, draw_rows(lambda b: weights_of(drafts, b, accepted[b]), final, V)
+def drawing_from(weights_of: Callable[[Drafts, Int64s, Int64s], Float64s]) -> ChainVerifier:
+    """The token rule with wrong weights for the last token: weights_of(drafts, rows b, drafts accepted there)."""
+
+    @wraps(weights_of)
+    def rule(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+        accepted = leading_accepted(passing(drafts, accept))
+        return accepted, draw_rows(lambda b: weights_of(drafts, b, accepted[b]), final, drafts.p.shape[-1])
+
+    return from_rule(rule)
 
 
 def _signed(drafts: Drafts, b: Int64s, accepted: Int64s) -> tuple[Float64s, Int64s]:
@@ -37,30 +36,22 @@ def _signed(drafts: Drafts, b: Int64s, accepted: Int64s) -> tuple[Float64s, Int6
     return weights, rejected
 
 
-@from_rule
-def resample_from_target(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@drawing_from
+def resample_from_target(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
     """After a rejection it draws from p, not from the residual: tokens the drafter underrates stay underrated."""
-    return _drawing_from(Drafts.p_rows, drafts, accept, final)
+    return drafts.p_rows(b, accepted)
 
 
-@from_rule
-def absolute_difference(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@drawing_from
+def absolute_difference(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
     """Its residual is |p - q|: a token that was rejected because q overrates it can come right back."""
-
-    def weights_of(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
-        return np.abs(_signed(drafts, b, accepted)[0])
-
-    return _drawing_from(weights_of, drafts, accept, final)
+    return np.abs(_signed(drafts, b, accepted)[0])
 
 
-@from_rule
-def no_clamp(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@drawing_from
+def no_clamp(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
     """Its residual is p - q with the negative part left in: the cumulative sum no longer rises and ends at zero."""
-
-    def weights_of(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
-        return _signed(drafts, b, accepted)[0]
-
-    return _drawing_from(weights_of, drafts, accept, final)
+    return _signed(drafts, b, accepted)[0]
 
 
 @from_rule
@@ -72,70 +63,46 @@ def residual_not_normalised(drafts: Drafts, accept: Float64s, final: Float64s) -
     return accepted, np.where(beyond.any(axis=1), beyond.argmax(axis=1), weights.shape[1] - 1)
 
 
-@from_rule
-def residual_of_the_first_position(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@drawing_from
+def residual_of_the_first_position(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
     """Its residual is that of position 0, wherever the rejection was."""
-
-    def weights_of(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
-        return residual_or_bonus(drafts, b, np.where(accepted < drafts.num_draft[b], 0, accepted))
-
-    return _drawing_from(weights_of, drafts, accept, final)
+    return residual_or_bonus(drafts, b, np.where(accepted < drafts.num_draft[b], 0, accepted))
 
 
-@from_rule
-def residual_of_the_position_before(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@drawing_from
+def residual_of_the_position_before(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
     """Its residual is that of the last accepted position: an index off by one."""
-
-    def weights_of(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
-        before = np.maximum(accepted - 1, 0)
-        return residual_or_bonus(drafts, b, np.where(accepted < drafts.num_draft[b], before, accepted))
-
-    return _drawing_from(weights_of, drafts, accept, final)
+    before = np.maximum(accepted - 1, 0)
+    return residual_or_bonus(drafts, b, np.where(accepted < drafts.num_draft[b], before, accepted))
 
 
-@from_rule
-def bonus_from_the_last_row(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@drawing_from
+def bonus_from_the_last_row(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
     """Its bonus comes from the last row of p, also where a row has fewer drafts; NaN counts as zero."""
-
-    def weights_of(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
-        weights = residual_or_bonus(drafts, b, accepted)
-        full = np.flatnonzero(accepted == drafts.num_draft[b])
-        weights[full] = np.nan_to_num(drafts.p_rows(b[full], np.full(len(full), drafts.draft.shape[1])))
-        return weights
-
-    return _drawing_from(weights_of, drafts, accept, final)
+    weights = residual_or_bonus(drafts, b, accepted)
+    full = np.flatnonzero(accepted == drafts.num_draft[b])
+    weights[full] = np.nan_to_num(drafts.p_rows(b[full], np.full(len(full), drafts.draft.shape[1])))
+    return weights
 
 
-@from_rule
-def bonus_from_the_row_before(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@drawing_from
+def bonus_from_the_row_before(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
     """Its bonus comes from the row that judged the last draft: an index off by one."""
-
-    def weights_of(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
-        weights = residual_or_bonus(drafts, b, accepted)
-        full = np.flatnonzero(accepted == drafts.num_draft[b])
-        weights[full] = drafts.p_rows(b[full], np.maximum(accepted[full] - 1, 0))
-        return weights
-
-    return _drawing_from(weights_of, drafts, accept, final)
+    weights = residual_or_bonus(drafts, b, accepted)
+    full = np.flatnonzero(accepted == drafts.num_draft[b])
+    weights[full] = drafts.p_rows(b[full], np.maximum(accepted[full] - 1, 0))
+    return weights
 
 
-@from_rule
-def residual_floor(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@drawing_from
+def residual_floor(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
     """It adds 1e-9 to the residual so that it is never empty, and thus at times emits what the target never emits."""
-
-    def weights_of(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
-        return residual_or_bonus(drafts, b, accepted) + 1e-9 * (accepted < drafts.num_draft[b])[:, None]
-
-    return _drawing_from(weights_of, drafts, accept, final)
+    return residual_or_bonus(drafts, b, accepted) + 1e-9 * (accepted < drafts.num_draft[b])[:, None]
 
 
-@from_rule
-def nothing_instead_of_an_empty_residual(drafts: Drafts, accept: Float64s, final: Float64s) -> Outcome:
+@drawing_from
+def nothing_instead_of_an_empty_residual(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
     """Where the residual has no mass it does not fall back to p, and draws token 0 from zeros."""
-
-    def weights_of(drafts: Drafts, b: Int64s, accepted: Int64s) -> Float64s:
-        weights, rejected = _signed(drafts, b, accepted)
-        weights[rejected] = np.maximum(weights[rejected], 0.0)
-        return weights
-
-    return _drawing_from(weights_of, drafts, accept, final)
+    weights, rejected = _signed(drafts, b, accepted)
+    weights[rejected] = np.maximum(weights[rejected], 0.0)
+    return weights

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,9 +17,30 @@ from specsim.verification.trees.forest import EmittedPath, Forest, Siblings, Tab
 from specsim.verification.trees.inputs import check_siblings, check_tree
 from specsim.verification.trees.siblings import SCHEMES, Scheme
 from specsim.verification.trees.topology import Links, link
+from specsim.verification.trees.tree import walk_and_draw
 from specsim.verification.validation import check_randomness
 
 Steps: TypeAlias = Callable[[Forest, Links, Float64s, Float64s, Scheme], EmittedPath]
+
+
+class Given(NamedTuple):
+    """The arguments of `walk_and_draw`: trees, their links, accept uniforms [B, N], final uniforms [B], the scheme."""
+
+    forest: Forest
+    links: Links
+    accept: Float64s
+    final: Float64s
+    scheme: Scheme
+
+
+def walking_by(wrong: Callable[[Given], Given]) -> TreeVerifier:
+    """A verifier that walks right, but by wrong trees, links, uniforms or rules."""
+
+    @wraps(wrong)
+    def steps(forest: Forest, links: Links, accept: Float64s, final: Float64s, scheme: Scheme) -> EmittedPath:
+        return walk_and_draw(*wrong(Given(forest, links, accept, final, scheme)))
+
+    return as_tree_verifier(steps)
 
 
 def as_tree_verifier(steps: Steps) -> TreeVerifier:

@@ -1,7 +1,6 @@
 """Tree verifiers that lose their way, each in one way: wrong rows, wrong nodes, wrong uniforms; see `mutants.tree`.
 
-Arguments of each, as of `walk_and_draw`: trees, their links, accept uniforms [B, N], final uniforms [B] and the scheme;
-returns out [B, D+1], num_out [B] and nodes [B, D], as `verify_tree`.
+Those that differ in their last steps too return out [B, D+1], num_out [B] and nodes [B, D], as `verify_tree`.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ import numpy as np
 from specsim.verification.arrays import Float64s, Int64s, Ints
 from specsim.verification.draws import draw
 from specsim.verification.proof.mutants.tree_rules import keep
-from specsim.verification.proof.mutants.tree_steps import as_tree_verifier
+from specsim.verification.proof.mutants.tree_steps import Given, as_tree_verifier, walking_by
 from specsim.verification.trees.forest import EmittedPath, Forest
 from specsim.verification.trees.siblings import Scheme, Trial
 from specsim.verification.trees.topology import Links
-from specsim.verification.trees.tree import Walk, assemble_path, walk, walk_and_draw
+from specsim.verification.trees.tree import Walk, assemble_path, walk
 
 
 def _finish(forest: Forest, done: Walk, weights: Float64s, final: Float64s) -> EmittedPath:
@@ -56,26 +55,23 @@ def target_after_all_rejected(
     return _finish(forest, done, forest.p[rows].astype(np.float64), final)
 
 
-@as_tree_verifier
-def bonus_from_the_parents_row(
-    forest: Forest, links: Links, accept: Float64s, final: Float64s, scheme: Scheme
-) -> EmittedPath:
+@walking_by
+def bonus_from_the_parents_row(given: Given) -> Given:
     """At a leaf it draws from the row that judged the leaf, not from the one after it."""
-    leaf = links.first_child[:, 1:] < 0
+    forest = given.forest
+    leaf = given.links.first_child[:, 1:] < 0
     leaf &= np.arange(leaf.shape[1]) < forest.num_nodes[:, None]
     b, i = leaf.nonzero()
     p_row = forest.p_row.copy()
     p_row[b, i + 1] = forest.p_row[b, forest.parents[b, i] + 1]
-    return walk_and_draw(replace(forest, p_row=p_row), links, accept, final, scheme)
+    return given._replace(forest=replace(forest, p_row=p_row))
 
 
-@as_tree_verifier
-def rows_of_the_node_before(
-    forest: Forest, links: Links, accept: Float64s, final: Float64s, scheme: Scheme
-) -> EmittedPath:
+@walking_by
+def rows_of_the_node_before(given: Given) -> Given:
     """It looks the target up at column i for node i, forgetting that column 0 is the root's."""
-    p_row = np.concatenate([forest.p_row[:, :1], forest.p_row[:, :-1]], axis=1)
-    return walk_and_draw(replace(forest, p_row=p_row), links, accept, final, scheme)
+    p_row = np.concatenate([given.forest.p_row[:, :1], given.forest.p_row[:, :-1]], axis=1)
+    return given._replace(forest=replace(given.forest, p_row=p_row))
 
 
 @as_tree_verifier
@@ -104,32 +100,27 @@ def _paths_to(node: Int64s, parents: Ints, depth: int) -> Int64s:
     return np.take_along_axis(downward, order, axis=1)
 
 
-@as_tree_verifier
-def one_uniform_for_all_siblings(
-    forest: Forest, links: Links, accept: Float64s, final: Float64s, scheme: Scheme
-) -> EmittedPath:
+@walking_by
+def one_uniform_for_all_siblings(given: Given) -> Given:
     """It tests all children of a node with one uniform: after a rejection the next is likely to be rejected too."""
+    forest, accept = given.forest, given.accept
     b, i = (np.arange(accept.shape[1]) < forest.num_nodes[:, None]).nonzero()
     shared = accept.copy()
-    shared[b, i] = accept[b, links.first_child[b, forest.parents[b, i] + 1]]
-    return walk_and_draw(forest, links, shared, final, scheme)
+    shared[b, i] = accept[b, given.links.first_child[b, forest.parents[b, i] + 1]]
+    return given._replace(accept=shared)
 
 
-@as_tree_verifier
-def final_draw_reuses_an_accept_uniform(
-    forest: Forest, links: Links, accept: Float64s, final: Float64s, scheme: Scheme
-) -> EmittedPath:
+@walking_by
+def final_draw_reuses_an_accept_uniform(given: Given) -> Given:
     """It draws the last token with the uniform that tested the first node."""
-    reused = final.copy()
-    if accept.shape[1]:
-        np.copyto(reused, accept[:, 0], where=forest.num_nodes > 0)
-    return walk_and_draw(forest, links, accept, reused, scheme)
+    reused = given.final.copy()
+    if given.accept.shape[1]:
+        np.copyto(reused, given.accept[:, 0], where=given.forest.num_nodes > 0)
+    return given._replace(final=reused)
 
 
-@as_tree_verifier
-def only_the_first_child(
-    forest: Forest, links: Links, accept: Float64s, final: Float64s, scheme: Scheme
-) -> EmittedPath:
+@walking_by
+def only_the_first_child(given: Given) -> Given:
     """It tests only the first child of each node: the distribution stays right and only the speed is lost."""
-    none = np.full_like(links.next_sibling, -1)
-    return walk_and_draw(forest, replace(links, next_sibling=none), accept, final, scheme)
+    none = np.full_like(given.links.next_sibling, -1)
+    return given._replace(links=replace(given.links, next_sibling=none))
