@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from specsim.arrays import Floats, Int32s
+from specsim.arrays import Floats, Int32s, Ints
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.passes import most_passes
 from specsim.drafting.shape import chain
@@ -16,6 +16,7 @@ from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY, advance
 from specsim.engine.compiled import advance_function, settled
 from specsim.engine.config import ReplicaConfig, cost_form, kernel_params
+from specsim.engine.in_flight import put_in_flight, with_received
 from specsim.engine.kv_cache import new_cache
 from specsim.engine.log import new_log
 from specsim.engine.record import Recorder, request_records
@@ -37,7 +38,11 @@ LOG_STEPS, LOG_ROUNDS = 4096, 2**18
 
 
 def serve_closed_loop(
-    config: ReplicaConfig, lengths: Lengths, concurrency: int, think: Floats | None = None
+    config: ReplicaConfig,
+    lengths: Lengths,
+    concurrency: int,
+    think: Floats | None = None,
+    received: Ints | None = None,
 ) -> RunRecords:
     """Serve the requests with ``concurrency`` of them in flight until all are sent.
 
@@ -46,11 +51,15 @@ def serve_closed_loop(
         lengths: of the requests.
         concurrency: how many clients there are.
         think: how long a client waits before it sends each request [N], the first ones excepted; not at all by default.
+        received: of the first requests, the output tokens that they have when the run begins, see ``put_in_flight``.
     """
     number = len(lengths.prompt)
     server = Server(config, lengths, np.zeros(number) if think is None else think)
     server.send(np.zeros(min(concurrency, number)))
-    return server.finish()
+    if received is None:
+        return server.finish()
+    put_in_flight(server.requests, received)
+    return with_received(server.finish(), received)
 
 
 def serve_open_loop(config: ReplicaConfig, lengths: Lengths, arrivals: Floats) -> RunRecords:

@@ -67,11 +67,16 @@ def tokens_per_round(simulation: Simulation, num_draft_tokens: int) -> float:
     return math.fsum(share * tokens_per_verify(simulation, k) for k, share in enumerate(shares.tolist()) if share)
 
 
-@lru_cache(maxsize=64)  # a curve asks for the same few at every batch
 def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
-    """Mean tokens per verify at this draft length: in closed form for chains, as a sample mean for blocks and trees."""
+    """Mean tokens per verify at this draft length, over the verifies of all domains."""
+    return _over_domains(simulation, tokens_by_domain(simulation, num_draft_tokens))
+
+
+@lru_cache(maxsize=64)  # a curve asks for the same few at every batch
+def tokens_by_domain(simulation: Simulation, num_draft_tokens: int) -> tuple[float, ...]:
+    """Mean tokens per verify of each domain: in closed form for chains, as a sample mean for blocks and trees."""
     if simulation.sources.rule == Rule.TREE and num_draft_tokens:
-        return _tokens_per_tree(simulation, num_draft_tokens)
+        return (_tokens_per_tree(simulation, num_draft_tokens),)
     tokens = []
     sources = simulation.sources.acceptance_sources(num_draft_tokens) if simulation.sources.rule == Rule.BLOCK else ()
     for number, domain in enumerate(simulation.sources.domains):
@@ -80,7 +85,7 @@ def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
             tokens.append(_tokens_per_block(simulation, source, num_draft_tokens))
         else:
             tokens.append(_tokens_per_chain(simulation, number, num_draft_tokens))
-    return _over_domains(simulation, tokens)
+    return tuple(tokens)
 
 
 def _tokens_per_chain(simulation: Simulation, number: int, num_draft_tokens: int) -> float:
@@ -96,7 +101,7 @@ def _tokens_per_chain(simulation: Simulation, number: int, num_draft_tokens: int
     return float(expected_tokens_of(acceptance.conditional(num_draft_tokens)))
 
 
-def _over_domains(simulation: Simulation, tokens: list[float]) -> float:
+def _over_domains(simulation: Simulation, tokens: tuple[float, ...]) -> float:
     """The mean over verifies: a domain has as many of them as its output tokens take."""
     if len(tokens) == 1:
         return tokens[0]
@@ -104,7 +109,7 @@ def _over_domains(simulation: Simulation, tokens: list[float]) -> float:
     if lengths.domain is None:
         return tokens[0]
     output = np.bincount(lengths.domain, lengths.output, len(tokens))
-    return float(output.sum() / (output / tokens).sum())
+    return float(output.sum() / (output / np.array(tokens)).sum())
 
 
 def _tokens_per_block(simulation: Simulation, source: PositionAcceptance, num_draft_tokens: int) -> float:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from specsim.costs.extrapolation import Extrapolation
 from specsim.costs.step import Pricing
 from specsim.engine.config import ReplicaConfig
+from specsim.engine.in_flight import InFlight
 from specsim.errors import InfeasibleError, Problem, invalid
 from specsim.fleet.run import FleetConfig, Link, fleet_closed_loop, fleet_open_loop
 from specsim.forward import Reach
@@ -63,12 +64,13 @@ class FleetSimulation(Simulation):
         policy: Policy | None = None,
         keep_rounds: bool | None = None,
         spill: Path | None = None,
+        in_flight: InFlight | None = None,
     ) -> RunRecords:
         """As ``Simulation.run``; a group's own policy goes before ``policy``, except where nobody drafts.
 
         Rows are held in memory, where those of all replicas are put in order, whether or not there is a ``spill``.
         """
-        lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        lengths = in_flight.lengths if in_flight else self.lengths_checked(num_requests, num_draft_tokens, replication, load)
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
         configs = []
         for group, simulation in self._groups:
@@ -81,7 +83,8 @@ class FleetSimulation(Simulation):
         config = self._config_of(configs, num_draft_tokens)
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            return self.labelled(fleet_closed_loop(config, lengths, load.concurrency, think), lengths)
+            received = in_flight and in_flight.received
+            return self.labelled(fleet_closed_loop(config, lengths, load.concurrency, think, received), lengths)
         arrivals = self.traffic.arrivals(load, num_requests, replication)
         return self.labelled(fleet_open_loop(config, lengths, arrivals), lengths)
 

@@ -14,6 +14,7 @@ from specsim.costs.passes import PassCost
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.step import Pricing, StepCost
 from specsim.engine.config import ReplicaConfig
+from specsim.engine.in_flight import InFlight
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.forward import Reach
 from specsim.inputs.models.drafters import NgramLookup, pass_kind
@@ -79,6 +80,7 @@ class Simulation:
         policy: Policy | None = None,
         keep_rounds: bool | None = None,
         spill: Path | None = None,
+        in_flight: InFlight | None = None,
     ) -> RunRecords:
         """Simulate one run; the same arguments give the same records, byte for byte.
 
@@ -92,18 +94,20 @@ class Simulation:
             keep_rounds: whether every round is recorded, or their tally alone; by default of runs that are not long.
             spill: folder where rows of steps and rounds are written as they come, and read from afterwards; by default
                 they are held in memory.
+            in_flight: of a closed loop that does not begin empty, its requests; see ``in_flight.drawn_in_flight``.
 
         Raises:
             InfeasibleError: when a request could never be served.
         """
-        lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        lengths = in_flight.lengths if in_flight else self.lengths_checked(num_requests, num_draft_tokens, replication, load)
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
         config = self.config(
             num_draft_tokens, replication, cost=cost, policy=policy, keep_rounds=keep_rounds, spill=spill
         )
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            return self.labelled(serve_closed_loop(config, lengths, load.concurrency, think), lengths)
+            received = in_flight and in_flight.received
+            return self.labelled(serve_closed_loop(config, lengths, load.concurrency, think, received), lengths)
         arrivals = self.traffic.arrivals(load, num_requests, replication)
         return self.labelled(serve_open_loop(config, lengths, arrivals), lengths)
 
