@@ -15,10 +15,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from specsim.analysis.intervals import t_quantile
+from specsim.analysis.intervals import mean_band
 from specsim.analysis.steady import Window, steady_window
 from specsim.arrays import Floats, Ints
-from specsim.records import RequestRecords, RunRecords
+from specsim.records import RunRecords
 
 GROUPS = 20
 """Stretches of a run that throughput is compared among."""
@@ -35,11 +35,11 @@ def settled_windows(runs: Sequence[RunRecords]) -> list[Window | None]:
 
     None for a run too short to have a window.
     """
-    moments = [_moments(run.requests) for run in runs]
+    moments = [_moments(run) for run in runs]
     groups = min(GROUPS, *(len(own) - 1 for own in moments))
     if groups < 1:
         return [(float(own[0]), float(own[-1])) if len(own) > 1 else None for own in moments]
-    series = np.array([_throughputs(run, own, groups) for run, own in zip(runs, moments, strict=True)])
+    series = np.array([_throughputs(run, own[_bounds(own, groups)]) for run, own in zip(runs, moments, strict=True)])
     cut = mser_cut((series / series.mean(axis=1, keepdims=True)).mean(axis=0)) if groups >= FEWEST_GROUPS else 0
     return [(float(own[_bounds(own, groups)[cut]]), float(own[-1])) for own in moments]
 
@@ -52,29 +52,45 @@ def mser_cut(series: Floats) -> int:
 
 
 def drift_matters(runs: Sequence[RunRecords], windows: Sequence[Window | None]) -> bool:
-    """Whether throughput drifts so much within the windows that an interval of its mean may lie beside the long run.
+    """Whether a ramp is left in the windows that biases the mean by more than a third of its interval's half-width.
 
-    A ramp that is not over biases the mean by half of what it shifts the first half of the window against the second.
-    The shift is known with an error, whose square is taken off that of its mean over replications: what is left is an
-    unbiased estimate of the bias squared. It must not exceed a third of the interval's half-width.
+    A ramp lasts about as long as those stay who were there when it began. So throughput until as many requests are done
+    as were in flight is held against that of the rest: the difference of their logarithms, times that stretch's share
+    of the window, estimates the bias. Its own interval must not contain 0, or noise would pass for a ramp.
     """
     if None in windows:
         return True
-    halves = np.log([_halves(run, window) for run, window in zip(runs, windows, strict=True) if window])
-    replications = len(halves)
-    shift, mean = (halves[:, 0] - halves[:, 1]) / 2, halves.mean(axis=1)
-    bias = shift.mean() ** 2 - shift.var(ddof=1) / replications
-    half_width = t_quantile(0.95, replications - 1) * mean.std(ddof=1) / math.sqrt(replications)
-    return bool(bias > max(SHARE_OF_INTERVAL * half_width, NEGLIGIBLE) ** 2)
+    found = np.array([_ramp(run, window) for run, window in zip(runs, windows, strict=True) if window])
+    bias, error = mean_band(found[:, 0])
+    _, half_width = mean_band(found[:, 1])
+    return bool(abs(bias) > max(error, SHARE_OF_INTERVAL * half_width, NEGLIGIBLE))
 
 
-def _moments(requests: RequestRecords) -> Floats:
+def _ramp(run: RunRecords, window: Window) -> tuple[float, float]:
+    """By how much the beginning of a window biases its throughput, as a share, and the throughput's logarithm."""
+    moments = _moments(run)
+    moments = moments[(window[0] <= moments) & (moments <= window[1])]
+    if len(moments) < 3:
+        return 0.0, 0.0
+    requests = run.requests
+    in_flight, done = int((requests.arrival == requests.arrival.min()).sum()), np.sort(requests.finish)
+    replaced = done[min(np.searchsorted(done, window[0], "right") + in_flight, len(done)) - 1]
+    middle = int(np.clip(np.searchsorted(moments, replaced), 1, len(moments) // 2))
+    at = moments[[0, middle, -1]]
+    first, rest = np.log(_throughputs(run, at))
+    share = (at[1] - at[0]) / (at[2] - at[0])
+    return float(share * (first - rest)), float(share * first + (1 - share) * rest)
+
+
+def _moments(run: RunRecords) -> Floats:
     """When requests finish, each moment once, from the first that a window may open at to the last sending."""
+    requests = run.requests
     closes, finished = float(requests.arrival.max()), np.unique(requests.finish)
-    opens = float(finished[0])
     if requests.received is None:  # begun empty: when all that began it are done
         window = steady_window(requests)
         opens = window[0] if window else math.inf
+    else:  # in the first step those in service come in, and draft nothing
+        opens = np.nextafter(run.steps.end[0], math.inf)
     return finished[(opens <= finished) & (finished <= closes)]
 
 
@@ -83,17 +99,9 @@ def _bounds(moments: Floats, groups: int) -> Ints:
     return np.linspace(0, len(moments) - 1, groups + 1).round().astype(np.int64)
 
 
-def _throughputs(run: RunRecords, moments: Floats, groups: int) -> Floats:
-    """Output tokens per second between moments [groups]."""
+def _throughputs(run: RunRecords, moments: Floats) -> Floats:
+    """Output tokens per second from each of these moments to the next [moments - 1]."""
     order = np.argsort(run.steps.end, kind="stable")
     total = np.append(0, np.cumsum(run.steps.num_emitted[order]))
-    at = moments[_bounds(moments, groups)]
-    tokens = total[np.searchsorted(run.steps.end[order], at, "right")]
-    return np.asarray(np.diff(tokens) / np.diff(at))
-
-
-def _halves(run: RunRecords, window: Window) -> Floats:
-    """Throughput in the first and the second half of the completions in a window [2]."""
-    moments = _moments(run.requests)
-    inside = moments[(window[0] <= moments) & (moments <= window[1])]
-    return _throughputs(run, inside, 2) if len(inside) > 2 else np.ones(2)
+    tokens = total[np.searchsorted(run.steps.end[order], moments, "right")]
+    return np.asarray(np.diff(tokens) / np.diff(moments))
