@@ -36,7 +36,7 @@ def settled_windows(runs: Sequence[RunRecords]) -> list[Window | None]:
     None for a run too short to have a window.
     """
     moments = [_moments(run) for run in runs]
-    groups = min(GROUPS, *(len(own) - 1 for own in moments))
+    groups = min([GROUPS, *(len(own) - 1 for own in moments)])
     if groups < 1:
         return [(float(own[0]), float(own[-1])) if len(own) > 1 else None for own in moments]
     series = np.array([_throughputs(run, own[_bounds(own, groups)]) for run, own in zip(runs, moments, strict=True)])

@@ -70,7 +70,9 @@ class FleetSimulation(Simulation):
 
         Rows are held in memory, where those of all replicas are put in order, whether or not there is a ``spill``.
         """
-        lengths = in_flight.lengths if in_flight else self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        lengths = (
+            in_flight.lengths if in_flight else self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        )
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
         configs = []
         for group, simulation in self._groups:

@@ -99,7 +99,9 @@ class Simulation:
         Raises:
             InfeasibleError: when a request could never be served.
         """
-        lengths = in_flight.lengths if in_flight else self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        lengths = (
+            in_flight.lengths if in_flight else self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        )
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
         config = self.config(
             num_draft_tokens, replication, cost=cost, policy=policy, keep_rounds=keep_rounds, spill=spill

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +15,14 @@ from specsim.analysis.settling import drift_matters, settled_windows
 from specsim.analysis.steady import Window
 from specsim.arrays import Floats
 from specsim.engine.run import warm_up
+from specsim.errors import InfeasibleError
 from specsim.forward import Reach
 from specsim.inputs.models.policy import Policy
 from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import RunRecords
 from specsim.simulation.fleet import simulation_of
-from specsim.simulation.in_flight import drawn_in_flight
+from specsim.simulation.in_flight import drawn_in_flight, num_drawn
 from specsim.simulation.replica import Simulation
 from specsim.studies.shared.executors import Workers, spread
 
@@ -111,19 +112,25 @@ def run_point(inputs: Inputs, point: Point, policy: Policy | None = None) -> Poi
     They begin in steady state as far as that is known. What is left of a ramp is cut, and where the rest still seems to
     drift, runs of twice the requests take their place.
     """
-    simulation, number = simulation_of(inputs), num_requests(inputs, point.batch)
-    most = LONGEST * number
+    simulation, least = simulation_of(inputs), num_requests(inputs, point.batch)
+    number, replications = least, range(inputs.scenario.curve.replications)
     while True:
-        runs = [_run(simulation, point, number, replication, policy) for replication in range(_replications(inputs))]
+        runs = [_run(simulation, point, number, replication, policy) for replication in replications]
         windows = settled_windows(runs)
         drifts = drift_matters(runs, windows)
-        if not drifts or number == most:
-            return PointRuns(*_columns(runs, windows, point), num_requests=number, drifts=drifts)
+        if not drifts or number == LONGEST * least or not _can_serve(simulation, point, 2 * number, replications):
+            return replace(PointRuns(*_columns(runs, windows, point)), num_requests=number, drifts=drifts)
         number *= 2
 
 
-def _replications(inputs: Inputs) -> int:
-    return inputs.scenario.curve.replications
+def _can_serve(simulation: Simulation, point: Point, number: int, replications: range) -> bool:
+    """Whether no request of longer runs exceeds what the shorter ones were checked for."""
+    try:
+        for replication in replications:
+            simulation.lengths_checked(num_drawn(number), point.num_draft_tokens, replication)
+    except InfeasibleError:
+        return False
+    return True
 
 
 def _run(simulation: Simulation, point: Point, number: int, replication: int, policy: Policy | None) -> RunRecords:
