@@ -36,7 +36,7 @@ def settled_windows(runs: Sequence[RunRecords]) -> list[Window | None]:
     None for a run too short to have a window.
     """
     moments = [_moments(run) for run in runs]
-    groups = min([GROUPS, *(len(own) - 1 for own in moments)])
+    groups = min(GROUPS, min(len(own) for own in moments) - 1)
     if groups < 1:
         return [(float(own[0]), float(own[-1])) if len(own) > 1 else None for own in moments]
     series = np.array([_throughputs(run, own[_bounds(own, groups)]) for run, own in zip(runs, moments, strict=True)])
@@ -63,7 +63,7 @@ def drift_matters(runs: Sequence[RunRecords], windows: Sequence[Window | None]) 
     found = np.array([_ramp(run, window) for run, window in zip(runs, windows, strict=True) if window])
     bias, error = mean_band(found[:, 0])
     _, half_width = mean_band(found[:, 1])
-    return bool(abs(bias) > max(error, SHARE_OF_INTERVAL * half_width, NEGLIGIBLE))
+    return abs(float(bias)) > max(float(error), SHARE_OF_INTERVAL * float(half_width), NEGLIGIBLE)
 
 
 def _ramp(run: RunRecords, window: Window) -> tuple[float, float]:
@@ -74,7 +74,8 @@ def _ramp(run: RunRecords, window: Window) -> tuple[float, float]:
         return 0.0, 0.0
     requests = run.requests
     in_flight, done = int((requests.arrival == requests.arrival.min()).sum()), np.sort(requests.finish)
-    replaced = done[min(np.searchsorted(done, window[0], "right") + in_flight, len(done)) - 1]
+    before = int(np.searchsorted(done, window[0], "right"))
+    replaced = done[min(before + in_flight, len(done)) - 1]
     middle = int(np.clip(np.searchsorted(moments, replaced), 1, len(moments) // 2))
     at = moments[[0, middle, -1]]
     first, rest = np.log(_throughputs(run, at))

@@ -14,7 +14,7 @@ import numpy as np
 from specsim.analysis.closed_form import expected_tokens_of
 from specsim.costs.linear import product_rates
 from specsim.drafting.acceptance import PositionAcceptance
-from specsim.drafting.expected_text_tokens import mean_text_tokens
+from specsim.drafting.expected_text_tokens import MOST_ROUNDS, mean_text_tokens
 from specsim.drafting.expected_varied_tokens import mean_tokens_varied
 from specsim.drafting.lookups import length_shares
 from specsim.drafting.replayed import mean_recorded_tokens
@@ -73,8 +73,16 @@ def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
 
 
 @lru_cache(maxsize=64)  # a curve asks for the same few at every batch
-def tokens_by_domain(simulation: Simulation, num_draft_tokens: int) -> tuple[float, ...]:
-    """Mean tokens per verify of each domain: in closed form for chains, as a sample mean for blocks and trees."""
+def tokens_by_domain(
+    simulation: Simulation, num_draft_tokens: int, most_rounds: int = MOST_ROUNDS
+) -> tuple[float, ...]:
+    """Mean tokens per verify of each domain: in closed form for chains, as a sample mean for blocks and trees.
+
+    Args:
+        simulation: whose.
+        num_draft_tokens: at which draft length, or levels of the tree.
+        most_rounds: after which language models count as settled, see ``mean_text_tokens``.
+    """
     if simulation.sources.rule == Rule.TREE and num_draft_tokens:
         return (_tokens_per_tree(simulation, num_draft_tokens),)
     tokens = []
@@ -84,18 +92,18 @@ def tokens_by_domain(simulation: Simulation, num_draft_tokens: int) -> tuple[flo
         if isinstance(source, PositionAcceptance):
             tokens.append(_tokens_per_block(simulation, source, num_draft_tokens))
         else:
-            tokens.append(_tokens_per_chain(simulation, number, num_draft_tokens))
+            tokens.append(_tokens_per_chain(simulation, number, num_draft_tokens, most_rounds))
     return tuple(tokens)
 
 
-def _tokens_per_chain(simulation: Simulation, number: int, num_draft_tokens: int) -> float:
+def _tokens_per_chain(simulation: Simulation, number: int, num_draft_tokens: int, most_rounds: int) -> float:
     """Of a domain: at the mean context, over the lengths of a recording, over long outputs of language models."""
     acceptance = simulation.sources.domains[number].acceptance
     if isinstance(acceptance, ReplayAcceptance):
         found = simulation.sources.recordings[number]
         return mean_recorded_tokens(found.starts, found.emitted, found.output_tokens, num_draft_tokens)
     if isinstance(acceptance, NgramModels):
-        return mean_text_tokens(simulation.sources.text_models(number), num_draft_tokens)
+        return mean_text_tokens(simulation.sources.text_models(number), num_draft_tokens, most_rounds)
     if acceptance.varies:
         return mean_tokens_varied(acceptance, num_draft_tokens, mean_context(simulation))
     return float(expected_tokens_of(acceptance.conditional(num_draft_tokens)))

@@ -24,6 +24,10 @@ POOL = 4096
 """Requests among which those in service are drawn."""
 
 
+FEW_ROUNDS = 8
+"""Of language models: tokens per verify only matter for the share of a stay that the prompt takes."""
+
+
 class Stays(NamedTuple):
     """Steps in service of requests: until they decode, and from then on; float64, the second [requests]."""
 
@@ -100,8 +104,10 @@ def _stays(simulation: Simulation, pool: Lengths, num_draft_tokens: int, most: i
     decodes leave, requests wait for each other: with c of them done in a step, c · (prompt tokens + tokens verified in
     all rounds) is the budget, and by Little's law c · (steps of one request) the number in service.
     """
-    rule, shares = simulation.sources, length_shares(simulation.sources.share_at_least(num_draft_tokens))
-    per_round = sum(share * np.array(tokens_by_domain(simulation, k)) for k, share in enumerate(shares) if share)
+    sources, shares = simulation.sources, length_shares(simulation.sources.share_at_least(num_draft_tokens))
+    per_round = sum(
+        share * np.array(tokens_by_domain(simulation, k, FEW_ROUNDS)) for k, share in enumerate(shares) if share
+    )
     domain = np.zeros(len(pool.output), np.int64) if pool.domain is None or len(per_round) == 1 else pool.domain
     if simulation.inputs.scenario.workload.decode_only:
         return Stays(0.0, pool.output / per_round[domain])
@@ -111,7 +117,7 @@ def _stays(simulation: Simulation, pool: Lengths, num_draft_tokens: int, most: i
     alone = max(1.0, prompt * replicas / budget)
     if simulation.inputs.engine.scheduling == "prompts_first":
         return Stays(alone, rounds)
-    verified = 1 + float(shares @ rule.draft_shape(num_draft_tokens).num_nodes)
+    verified = 1 + float(shares @ sources.draft_shape(num_draft_tokens).num_nodes)
     most_done = budget / (prompt + verified * rounds.mean())
     return Stays(max(alone, most / most_done - float(rounds.mean())), rounds)
 
