@@ -45,8 +45,8 @@ def drawn_in_flight(
 ) -> InFlight:
     """The requests of a closed loop that begins in its steady state, as far as this is known.
 
-    The same uniforms choose them at every draft length and every batch, in the same order, so that paired runs find
-    nearly the same requests at nearly the same output positions.
+    The same uniforms choose them at every draft length, so that paired runs find nearly the same requests at nearly the
+    same output positions.
 
     Args:
         simulation: whose.
@@ -59,26 +59,33 @@ def drawn_in_flight(
         InfeasibleError: when a request could never be served.
     """
     drawn = simulation.lengths_checked(num_drawn(num_requests), num_draft_tokens, replication)
-    limits = simulation.step_limits(num_draft_tokens)
-    number = most = min(batch, num_requests, sum(min(limit) for limit in limits))
-    pool = drawn[:POOL]
-    uniforms = stream(simulation.inputs.scenario.seed, "in flight", replication).random((most, 2))
+    pool, seed = drawn[:POOL], simulation.inputs.scenario.seed
+    most = min(batch, num_requests, sum(min(limits) for limits in simulation.step_limits(num_draft_tokens)))
+    moments, number = stream(seed, "ages in flight", replication).random(most), most
     for _ in range(2):  # once more where the KV pool holds fewer, who then wait less for each other's prompts
         stays = _stays(simulation, pool, num_draft_tokens, number)
-        found = length_biased(pool, stays.before + stays.rounds, uniforms[:, 0])
-        position = positions(pool.output[found], stays.before, stays.rounds[found], uniforms[:, 1])
+        found = length_biased(stays.before + stays.rounds, most, stream(seed, "requests in flight", replication))
+        position = positions(pool.output[found], stays.before, stays.rounds[found], moments)
         number = _number_held(simulation, num_draft_tokens, pool[found], position)
-    oldest_first = np.argsort(-uniforms[:number, 1], kind="stable")  # as they would have been admitted
+        if number == most:
+            break
+    oldest_first = np.argsort(-moments[:number], kind="stable")  # as they would have been admitted
     chosen = np.append(found[oldest_first], POOL + np.arange(number, num_requests))
     return InFlight(drawn[chosen], position[oldest_first])
 
 
-def length_biased(pool: Lengths, stay: Floats, uniforms: Floats) -> Ints:
-    """Places in a pool, each drawn in proportion to its stay; by outputs and prompts ascending in the uniforms [n]."""
-    order = np.lexsort((pool.prompt, pool.output))
-    ends = np.cumsum(stay[order])
-    places = np.searchsorted(ends, uniforms * ends[-1], "right")
-    return np.asarray(order[np.minimum(places, len(order) - 1)])
+def length_biased(stay: Floats, number: int, rng: np.random.Generator) -> Ints:
+    """Places in a pool, each drawn in proportion to its stay [number].
+
+    Candidates come one after the other, all alike, and are taken with the chance that their stay is of the longest. So
+    pools whose stays are nearly in proportion yield the same places from the same numbers, but for a few.
+    """
+    chosen, chance = np.full(number, -1), stay / stay.max()
+    while (chosen < 0).any():
+        at, uniform = rng.random((2, number))
+        candidate = (at * len(stay)).astype(np.int64)
+        chosen = np.where((chosen < 0) & (uniform < chance[candidate]), candidate, chosen)
+    return chosen
 
 
 def positions(output: Ints, before: float, rounds: Floats, uniforms: Floats) -> Ints:
