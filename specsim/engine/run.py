@@ -16,11 +16,20 @@ from specsim.drafting.tree_acceptance import TreeAcceptance
 from specsim.engine.advance import CHOOSE, IDLE, LOG_FULL, PRICE, STUCK, TABLES_SHORT, VERIFY, advance
 from specsim.engine.compiled import advance_function, settled
 from specsim.engine.config import ReplicaConfig, cost_form, kernel_params
-from specsim.engine.in_flight import put_in_flight, with_received
 from specsim.engine.kv_cache import new_cache
 from specsim.engine.log import new_log
-from specsim.engine.record import Recorder, request_records
-from specsim.engine.state import CHOSEN, IN_FLIGHT, PRICED, VERIFIED, Requests, new_replica, new_requests, plain_views
+from specsim.engine.record import Recorder, request_records, with_received
+from specsim.engine.state import (
+    CHOSEN,
+    IN_FLIGHT,
+    PRICED,
+    VERIFIED,
+    Requests,
+    new_replica,
+    new_requests,
+    plain_views,
+    put_in_flight,
+)
 from specsim.engine.verify_texts import new_texts, verify_texts
 from specsim.engine.verify_trees import verify_trees
 from specsim.engine.wait_queue import next_waiting

@@ -16,9 +16,9 @@ import numpy as np
 
 from specsim.arrays import Floats, Ints
 from specsim.engine.config import ReplicaConfig
-from specsim.engine.in_flight import put_in_flight, with_received
-from specsim.engine.record import request_records
+from specsim.engine.record import request_records, with_received
 from specsim.engine.run import Server, requests_of
+from specsim.engine.state import put_in_flight
 from specsim.fleet.merging import merged
 from specsim.fleet.routers import Router, new_router
 from specsim.inputs.models.fleet import Router as StatedRouter

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from specsim.costs.extrapolation import Extrapolation
 from specsim.costs.step import Pricing
 from specsim.engine.config import ReplicaConfig
-from specsim.engine.in_flight import InFlight
 from specsim.errors import InfeasibleError, Problem, invalid
 from specsim.fleet.run import FleetConfig, Link, fleet_closed_loop, fleet_open_loop
 from specsim.forward import Reach
@@ -23,7 +22,7 @@ from specsim.inputs.models.workload import ClosedLoop, Load
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import RunRecords
 from specsim.simulation.replica import Simulation, is_short
-from specsim.workload.lengths import Lengths
+from specsim.workload.lengths import InFlight, Lengths
 
 
 def simulation_of(inputs: Inputs) -> Simulation:
@@ -70,8 +69,8 @@ class FleetSimulation(Simulation):
 
         Rows are held in memory, where those of all replicas are put in order, whether or not there is a ``spill``.
         """
-        lengths = (
-            in_flight.lengths if in_flight else self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        lengths, received = in_flight or InFlight(
+            self.lengths_checked(num_requests, num_draft_tokens, replication, load)
         )
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
         configs = []
@@ -85,7 +84,6 @@ class FleetSimulation(Simulation):
         config = self._config_of(configs, num_draft_tokens)
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            received = in_flight and in_flight.received
             return self.labelled(fleet_closed_loop(config, lengths, load.concurrency, think, received), lengths)
         arrivals = self.traffic.arrivals(load, num_requests, replication)
         return self.labelled(fleet_open_loop(config, lengths, arrivals), lengths)

@@ -14,11 +14,10 @@ import numpy as np
 
 from specsim.arrays import Floats, Ints
 from specsim.drafting.lookups import length_shares
-from specsim.engine.in_flight import InFlight
 from specsim.simulation.expected import tokens_by_domain
 from specsim.simulation.replica import Simulation
 from specsim.streams import stream
-from specsim.workload.lengths import Lengths
+from specsim.workload.lengths import InFlight, Lengths
 
 POOL = 4096
 """Requests among which those in service are drawn."""

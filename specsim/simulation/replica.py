@@ -14,7 +14,6 @@ from specsim.costs.passes import PassCost
 from specsim.costs.roofline import Rates, device_rates
 from specsim.costs.step import Pricing, StepCost
 from specsim.engine.config import ReplicaConfig
-from specsim.engine.in_flight import InFlight
 from specsim.engine.run import serve_closed_loop, serve_open_loop
 from specsim.forward import Reach
 from specsim.inputs.models.drafters import NgramLookup, pass_kind
@@ -25,7 +24,7 @@ from specsim.records import RunRecords
 from specsim.simulation.feasible import Room, check_lengths
 from specsim.simulation.shapes import deployed_drafter, deployed_target, product_times, whole_shapes
 from specsim.simulation.sources import Sources
-from specsim.workload.lengths import Lengths
+from specsim.workload.lengths import InFlight, Lengths
 from specsim.workload.stated import Traffic
 
 LONG_RUN = 10_000_000  # output tokens; a round takes 56 bytes, and each token is one without speculation
@@ -92,15 +91,14 @@ class Simulation:
             cost: prices steps in place of ``step_cost``.
             policy: decides draft lengths up to ``num_draft_tokens``; by default all are so long.
             keep_rounds: whether every round is recorded, or their tally alone; by default of runs that are not long.
-            spill: folder where rows of steps and rounds are written as they come, and read from afterwards; by default
-                they are held in memory.
+            spill: folder where rows of steps and rounds are written as they come; by default they are held in memory.
             in_flight: of a closed loop that does not begin empty, its requests; see ``in_flight.drawn_in_flight``.
 
         Raises:
             InfeasibleError: when a request could never be served.
         """
-        lengths = (
-            in_flight.lengths if in_flight else self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        lengths, received = in_flight or InFlight(
+            self.lengths_checked(num_requests, num_draft_tokens, replication, load)
         )
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
         config = self.config(
@@ -108,7 +106,6 @@ class Simulation:
         )
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            received = in_flight and in_flight.received
             return self.labelled(serve_closed_loop(config, lengths, load.concurrency, think, received), lengths)
         arrivals = self.traffic.arrivals(load, num_requests, replication)
         return self.labelled(serve_open_loop(config, lengths, arrivals), lengths)
