@@ -65,8 +65,8 @@ def run_length_notes(inputs: Inputs, points: Iterable[tuple[Point, PointRuns]]) 
     )
     if longer:
         yield (
-            f"Runs of {longer} of {plural(len(points), 'point')} began with a ramp, and were made up to "
-            f"{max(times_as_long)} times as long."
+            f"Runs of {longer} of {plural(len(points), 'point')} were made up to {max(times_as_long)} times as long, "
+            "since they seemed to begin with a ramp."
         )
     if drifting:
         yield (
