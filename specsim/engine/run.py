@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from specsim.arrays import Floats, Int32s, Ints
+from specsim.costs.row_table import FIRST_BLOCK
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.passes import most_passes
 from specsim.drafting.shape import chain
@@ -132,7 +133,7 @@ class Server:
         number, shape = len(lengths.prompt), config.shape
         num_slots = min(config.max_num_seqs, number)
         self.requests = requests_of(config, lengths) if requests is None else requests
-        rows = min(config.max_num_batched_tokens, 8192)
+        rows = min(config.max_num_batched_tokens, FIRST_BLOCK - 1)  # tables are made longer where steps ask for it
         self._config, self._params = config, kernel_params(config, lengths, think, rows)
         self._number_recordings(lengths)
         positions = min(int(lengths.output.max()), POSITIONS_AHEAD) + shape.num_levels
