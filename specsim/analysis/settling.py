@@ -30,12 +30,18 @@ NEGLIGIBLE = 1e-3
 """A bias of this share of the throughput is none: speedups are read to a hundredth."""
 
 
-def settled_windows(runs: Sequence[RunRecords]) -> list[Window | None]:
+def settled_windows(runs: Sequence[RunRecords], *, begun_settled: bool) -> list[Window | None]:
     """For each replication of a point, from the end of what is left of its ramp to the last sending [s].
 
-    None for a run too short to have a window.
+    Args:
+        runs: the replications.
+        begun_settled: whether they begin in steady state, as far as it is known; else those who began a run have to be
+            done first.
+
+    Returns:
+        None for a run too short to have a window.
     """
-    moments = [_moments(run) for run in runs]
+    moments = [_moments(run, begun_settled) for run in runs]
     groups = min(GROUPS, min(len(own) for own in moments) - 1)
     if groups < 1:
         return [(float(own[0]), float(own[-1])) if len(own) > 1 else None for own in moments]
@@ -68,7 +74,7 @@ def drift_matters(runs: Sequence[RunRecords], windows: Sequence[Window | None]) 
 
 def _ramp(run: RunRecords, window: Window) -> tuple[float, float]:
     """By how much the beginning of a window biases its throughput, as a share, and the throughput's logarithm."""
-    moments = _moments(run)
+    moments = np.unique(run.requests.finish)
     moments = moments[(window[0] <= moments) & (moments <= window[1])]
     if len(moments) < 3:
         return 0.0, 0.0
@@ -83,16 +89,21 @@ def _ramp(run: RunRecords, window: Window) -> tuple[float, float]:
     return float(share * (first - rest)), float(share * first + (1 - share) * rest)
 
 
-def _moments(run: RunRecords) -> Floats:
-    """When requests finish, each moment once, from the first that a window may open at to the last sending."""
-    requests = run.requests
+def _moments(run: RunRecords, begun_settled: bool) -> Floats:
+    """When requests finish, each moment once, from the first that a window may open at to the last sending.
+
+    In a replica's first step those in service come in and draft nothing. So fewer finish, and the second step computes
+    fewer prompts.
+    """
+    requests, steps = run.requests, run.steps
     closes, finished = float(requests.arrival.max()), np.unique(requests.finish)
-    if requests.received is None:  # begun empty: when all that began it are done
+    if begun_settled:
+        replicas = 1 if steps.replica is None else len(np.unique(steps.replica))
+        opens = np.nextafter(np.sort(steps.end)[min(2 * replicas, len(steps.end)) - 1], math.inf)
+    else:
         window = steady_window(requests)
         opens = window[0] if window else math.inf
-    else:  # in the first step those in service come in, and draft nothing
-        opens = np.nextafter(run.steps.end[0], math.inf)
-    return finished[(opens <= finished) & (finished <= closes)]
+    return np.asarray(finished[(opens <= finished) & (finished <= closes)])
 
 
 def _bounds(moments: Floats, groups: int) -> Ints:

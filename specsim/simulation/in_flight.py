@@ -14,6 +14,8 @@ import numpy as np
 
 from specsim.arrays import Floats, Ints
 from specsim.drafting.lookups import length_shares
+from specsim.inputs.models.acceptance import StatedAcceptance
+from specsim.inputs.models.token_sources import ReplayAcceptance
 from specsim.simulation.expected import tokens_by_domain
 from specsim.simulation.replica import Simulation
 from specsim.streams import stream
@@ -37,6 +39,21 @@ class Stays(NamedTuple):
 def num_drawn(num_requests: int) -> int:
     """Requests whose lengths a run draws."""
     return POOL + num_requests
+
+
+def is_known(simulation: Simulation) -> bool:
+    """Whether the steady state is known but for details.
+
+    It is not where prompts and outputs are served apart, nor where acceptance varies from request to request: those in
+    service are then mostly the hard ones, but which those are goes by their numbers.
+    """
+    fleet = simulation.inputs.scenario.fleet
+    if fleet is not None and fleet.disaggregation is not None:
+        return False
+    stated = (domain.acceptance for domain in simulation.sources.domains)
+    return not any(
+        isinstance(one, ReplayAcceptance) or (isinstance(one, StatedAcceptance) and one.varies) for one in stated
+    )
 
 
 def drawn_in_flight(

@@ -22,7 +22,7 @@ from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import RunRecords
 from specsim.simulation.fleet import simulation_of
-from specsim.simulation.in_flight import drawn_in_flight, num_drawn
+from specsim.simulation.in_flight import drawn_in_flight, is_known, num_drawn
 from specsim.simulation.replica import Simulation
 from specsim.studies.shared.executors import Workers, spread
 
@@ -114,9 +114,10 @@ def run_point(inputs: Inputs, point: Point, policy: Policy | None = None) -> Poi
     """
     simulation, least = simulation_of(inputs), num_requests(inputs, point.batch)
     number, replications = least, range(inputs.scenario.curve.replications)
+    settled = is_known(simulation)
     while True:
         runs = [_run(simulation, point, number, replication, policy) for replication in replications]
-        windows = settled_windows(runs)
+        windows = settled_windows(runs, begun_settled=settled)
         drifts = drift_matters(runs, windows)
         if not drifts or number == LONGEST * least or not _can_serve(simulation, point, 2 * number, replications):
             return replace(PointRuns(*_columns(runs, windows, point)), num_requests=number, drifts=drifts)

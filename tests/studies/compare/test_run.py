@@ -172,7 +172,10 @@ def test_the_users_rate_is_that_of_a_load():
             )
             for replication in range(3)
         ]
-        views = [RunView(run, window, server) for run, window in zip(runs, settled_windows(runs), strict=True)]
+        views = [
+            RunView(run, window, server)
+            for run, window in zip(runs, settled_windows(runs, begun_settled=True), strict=True)
+        ]
         for name, found in (("tokens/s/user", point.tokens_per_s_per_user), ("tokens/s/GPU", point.tokens_per_s)):
             (metric,) = [metric for metric in METRICS if metric.name == name]
             assert found.tolist() == [metric.value(view) for view in views]
