@@ -7,7 +7,7 @@ and an acceptance at which speculation stops paying near batch 64. A curve of th
 as `specsim curve` does it. The long run is that of 200 requests per slot, the mean of 24 replications under a seed of
 its own, and stated with its standard error. A seed counts as a hit where its interval contains the long run; of 100
 intervals that contain it with 95 % chance, 90 to 98 do in 96 % of cases. With --keep, what is finished is written there
-after each scenario, and not simulated again. Half an hour on one core.
+after each scenario, and not simulated again. A quarter of an hour on one core.
 """
 
 from __future__ import annotations
