@@ -49,6 +49,8 @@ class RequestRecords:
         prefill_replica: index of the replica that computed its prompt; None where it is the same.
         transferred: then, when the prompt's cache had reached the replica that decodes [s]; NaN if it was never needed.
         resumed: then, when it first took part in a step there [s]; NaN if it never did.
+        received: output tokens that it had when the run began, which then has its first token as NaN; None where the
+            run began empty.
     """
 
     arrival: Floats
@@ -67,6 +69,7 @@ class RequestRecords:
     prefill_replica: Ints | None = None
     transferred: Floats | None = None
     resumed: Floats | None = None
+    received: Ints | None = None
 
 
 @dataclass(frozen=True)

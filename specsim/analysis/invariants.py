@@ -68,11 +68,17 @@ def violations(run: RunRecords, kv_tokens: int | None = None) -> list[str]:
 
 
 def requests_are_served(requests: RequestRecords) -> Iterator[str]:
-    """Each is sent, admitted, receives a first token and finishes, in this order."""
-    r = requests
+    """Each is sent, admitted, receives a first token and finishes, in this order.
+
+    Those that were in flight when the run began were sent at its beginning, and had their first token before it.
+    """
+    r, received = requests, _received(requests)
+    wrong = (received < 0) | ((received > 0) & (received >= r.output_tokens))
+    yield from _each("request", wrong, "had received {} of {} output tokens", received, r.output_tokens)
     for name in ("arrival", "admitted", "first_token", "finish"):
         times: Floats = getattr(r, name)
-        yield from _each("request", ~np.isfinite(times), f"has {{}} as the time of {name}", times)
+        before = (received > 0) & (name == "first_token")
+        yield from _each("request", np.isfinite(times) == before, f"has {{}} as the time of {name}", times)
     yield from _each("request", r.admitted < r.arrival, "is admitted at {} s, sent at {} s", r.admitted, r.arrival)
     told = "has its first token at {} s, not after it was admitted at {} s"
     yield from _each("request", r.first_token <= r.admitted, told, r.first_token, r.admitted)
@@ -140,7 +146,7 @@ def tokens_come_with_steps(requests: RequestRecords, steps: StepRecords) -> Iter
         ("finishes at {} s, when no step ends", requests.finish, steps.end),
     ):
         nearest = moments[np.minimum(np.searchsorted(moments, times), len(moments) - 1)]
-        yield from _each("request", nearest != times, name, times)
+        yield from _each("request", (nearest != times) & ~np.isnan(times), name, times)
 
 
 def obeys_littles_law(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
@@ -164,14 +170,15 @@ def obeys_littles_law(requests: RequestRecords, steps: StepRecords) -> Iterator[
 
 def emits_what_was_asked(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
     """Steps emit as many tokens as requests asked for."""
-    emitted, asked = steps.num_emitted.sum(), requests.output_tokens.sum()
+    emitted, asked = steps.num_emitted.sum(), (requests.output_tokens - _received(requests)).sum()
     if emitted != asked:
         yield f"steps: all yield {emitted} output tokens, and requests asked for {asked}"
 
 
 def computes_what_was_asked(requests: RequestRecords, steps: StepRecords) -> Iterator[str]:
     """Prompts are computed but for cached tokens, or not at all; preempted requests excepted."""
-    computed, asked = steps.num_prompt_tokens.sum(), (requests.prompt_tokens - requests.cached_tokens).sum()
+    own = requests.prompt_tokens - requests.cached_tokens
+    computed, asked = steps.num_prompt_tokens.sum(), own[_received(requests) == 0].sum()
     wrong = (requests.cached_tokens < 0) | (requests.cached_tokens >= requests.prompt_tokens)
     told = "found {} of {} prompt tokens in the cache"
     yield from _each("request", wrong, told, requests.cached_tokens, requests.prompt_tokens)
@@ -194,7 +201,7 @@ def rounds_add_up(requests: RequestRecords, steps: StepRecords, rounds: RoundRec
         ("output tokens", steps.num_emitted, _total(rounds.step, rounds.num_emitted, num_steps)),
     ):
         yield from _unequal("step", name, recorded, counted)
-    received = _total(rounds.request, rounds.num_emitted, number)
+    received = _received(requests) + _total(rounds.request, rounds.num_emitted, number)
     yield from _unequal("request", "output tokens", requests.output_tokens, received)
     accepted, drafted, nodes = rounds.num_accepted, rounds.num_draft, rounds.num_nodes
     wrong = (accepted > drafted) | (drafted > nodes) | (accepted < 0)
@@ -205,6 +212,7 @@ def rounds_add_up(requests: RequestRecords, steps: StepRecords, rounds: RoundRec
     earliest, latest = np.full(number, np.inf), np.full(number, -np.inf)
     np.minimum.at(earliest, rounds.request, ready)
     np.maximum.at(latest, rounds.request, ready)
+    earliest[_received(requests) > 0] = np.nan
     yield from _unequal("request", "s as the time of its first token", requests.first_token, earliest)
     yield from _unequal("request", "s as the time of its last token", requests.finish, latest)
 
@@ -218,7 +226,8 @@ def tally_adds_up(requests: RequestRecords, steps: StepRecords, tally: RoundTall
         if recorded != counted:
             yield f"steps: all have {recorded} {name}, and {counted} were counted"
     from_prompts = steps.num_emitted.sum() - (tally.count * tally.num_emitted).sum()
-    number = len(requests.finish)
+    begun = int((_received(requests) > 0).sum())  # their first gap ends with their first token within the run
+    number = len(requests.finish) - begun
     most = number + requests.preemptions.sum()
     if not 0 <= from_prompts <= most:
         yield f"steps: {from_prompts} tokens come from prompts, which were whole at most {most} times"
@@ -226,9 +235,15 @@ def tally_adds_up(requests: RequestRecords, steps: StepRecords, tally: RoundTall
     if gaps != later:
         yield f"requests: received tokens {later} times after their first, and {gaps} gaps were counted"
     # summed one after the other, which rounds as often as there are gaps
-    between, seconds = (requests.finish - requests.first_token).sum(), tally.gap_sum
+    since = np.where(_received(requests) > 0, requests.arrival, requests.first_token)
+    between, seconds = (requests.finish - since).sum(), tally.gap_sum
     if not abs(seconds - between) <= (1 + gaps / 128) * ROUNDING * between:
         yield f"requests: took {between} s from their first token to their last, and their gaps {seconds} s"
+
+
+def _received(requests: RequestRecords) -> Ints:
+    """Output tokens that requests had when the run began [requests]."""
+    return np.zeros(len(requests.finish), np.int64) if requests.received is None else requests.received
 
 
 def _present(requests: RequestRecords, times: Floats) -> Ints:
@@ -243,7 +258,8 @@ def _total(places: Ints, weights: Ints | None, number: int) -> Ints:
 
 
 def _unequal(kind: str, name: str, recorded: Column, counted: Column) -> Iterator[str]:
-    return _each(kind, recorded != counted, f"has {{}} {name}, and its rounds {{}}", recorded, counted)
+    apart = (recorded != counted) & ~(np.isnan(recorded) & np.isnan(counted))
+    return _each(kind, apart, f"has {{}} {name}, and its rounds {{}}", recorded, counted)
 
 
 def _each(kind: str, broken: Bools, told: str, *columns: Column) -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""Where a run's warm-up ends and its tail begins: one rule, for closed loops, open loops and replays.
+"""Where a load's warm-up ends and its tail begins: one rule, for closed loops, open loops and replays.
+
+Points of curves begin in steady state instead, and are cut by another rule, see ``settling``.
 
 The window opens with the first completion by which as many requests have finished as are in the system, and closes
 when the last request is sent, after which the system drains.

@@ -16,12 +16,12 @@ SETTLED, MOST_ROUNDS = 1e-10, 2000
 """The distribution of contexts counts as stationary when a round moves it by less, or after MOST_ROUNDS."""
 
 
-def mean_text_tokens(models: TextModels, num_draft_tokens: int) -> float:
-    """Mean tokens per verify of the models of one domain, over all rounds of long outputs."""
+def mean_text_tokens(models: TextModels, num_draft_tokens: int, most_rounds: int = MOST_ROUNDS) -> float:
+    """Mean tokens per verify of the models of one domain, over all rounds of long outputs, or the first so many."""
     q = models.q[models.q_row]
     target, both, rest = (_Moves(models, w) for w in (models.p, np.minimum(models.p, q), np.maximum(models.p - q, 0.0)))
     distribution: Floats = np.bincount(models.starts, minlength=len(models.p)).astype(np.float64) / len(models.starts)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(most_rounds):
         following: Floats = np.zeros(len(distribution))
         alive, tokens = distribution, 1.0
         for _ in range(num_draft_tokens):

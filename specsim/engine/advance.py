@@ -151,13 +151,14 @@ def advance(  # noqa: C901 (one phase after the other, to be read as one)
 
 @kernel
 def receive(replica: Replica, requests: Requests, limits: SchedulerLimits, num_draft_tokens: int) -> None:
-    """Those who have arrived by now go to the end of their line."""
+    """Those who have arrived by now go to the end of their line; who has output already has its prompt in the cache."""
     count = replica.counters
     while count.received[0] < count.sent[0] and replica.sent.at[count.received[0]] <= replica.clock.now[0]:
         request = replica.sent.request[count.received[0]]
         requests.arrival[request] = replica.sent.at[count.received[0]]
         requests.num_draft_tokens[request] = num_draft_tokens
-        requests.left[request] = 0 if limits.decode_only else requests.prompt_tokens[request]
+        whole = limits.decode_only or requests.emitted[request] > 0
+        requests.left[request] = 0 if whole else requests.prompt_tokens[request]
         count.received[0] += 1
         join(replica, requests, request)
 

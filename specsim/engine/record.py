@@ -6,6 +6,7 @@ back when it is short.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,10 @@ def request_records(requests: Requests, accepted: Int32s) -> RequestRecords:
         cached_tokens=requests.cached.copy(),
         accepted=accepted,
     )
+
+
+def with_received(run: RunRecords, received: Ints) -> RunRecords:
+    """A run with what its requests had when it began."""
+    of_all = np.zeros(len(run.requests.finish), np.int64)
+    of_all[: len(received)] = received
+    return replace(run, requests=replace(run.requests, received=of_all))

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from specsim.arrays import Floats, Int32s
+from specsim.arrays import Floats, Int32s, Ints
+from specsim.costs.row_table import FIRST_BLOCK
 from specsim.drafting.acceptance import PositionAcceptance
 from specsim.drafting.passes import most_passes
 from specsim.drafting.shape import chain
@@ -18,8 +19,18 @@ from specsim.engine.compiled import advance_function, settled
 from specsim.engine.config import ReplicaConfig, cost_form, kernel_params
 from specsim.engine.kv_cache import new_cache
 from specsim.engine.log import new_log
-from specsim.engine.record import Recorder, request_records
-from specsim.engine.state import CHOSEN, IN_FLIGHT, PRICED, VERIFIED, Requests, new_replica, new_requests, plain_views
+from specsim.engine.record import Recorder, request_records, with_received
+from specsim.engine.state import (
+    CHOSEN,
+    IN_FLIGHT,
+    PRICED,
+    VERIFIED,
+    Requests,
+    new_replica,
+    new_requests,
+    plain_views,
+    put_in_flight,
+)
 from specsim.engine.verify_texts import new_texts, verify_texts
 from specsim.engine.verify_trees import verify_trees
 from specsim.engine.wait_queue import next_waiting
@@ -37,7 +48,11 @@ LOG_STEPS, LOG_ROUNDS = 4096, 2**18
 
 
 def serve_closed_loop(
-    config: ReplicaConfig, lengths: Lengths, concurrency: int, think: Floats | None = None
+    config: ReplicaConfig,
+    lengths: Lengths,
+    concurrency: int,
+    think: Floats | None = None,
+    received: Ints | None = None,
 ) -> RunRecords:
     """Serve the requests with ``concurrency`` of them in flight until all are sent.
 
@@ -46,11 +61,15 @@ def serve_closed_loop(
         lengths: of the requests.
         concurrency: how many clients there are.
         think: how long a client waits before it sends each request [N], the first ones excepted; not at all by default.
+        received: of the first requests, the output tokens that they have when the run begins, see ``put_in_flight``.
     """
     number = len(lengths.prompt)
     server = Server(config, lengths, np.zeros(number) if think is None else think)
     server.send(np.zeros(min(concurrency, number)))
-    return server.finish()
+    if received is None:
+        return server.finish()
+    put_in_flight(server.requests, received)
+    return with_received(server.finish(), received)
 
 
 def serve_open_loop(config: ReplicaConfig, lengths: Lengths, arrivals: Floats) -> RunRecords:
@@ -114,7 +133,7 @@ class Server:
         number, shape = len(lengths.prompt), config.shape
         num_slots = min(config.max_num_seqs, number)
         self.requests = requests_of(config, lengths) if requests is None else requests
-        rows = min(config.max_num_batched_tokens, 8192)
+        rows = min(config.max_num_batched_tokens, FIRST_BLOCK - 1)  # tables are made longer where steps ask for it
         self._config, self._params = config, kernel_params(config, lengths, think, rows)
         self._number_recordings(lengths)
         positions = min(int(lengths.output.max()), POSITIONS_AHEAD) + shape.num_levels

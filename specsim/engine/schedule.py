@@ -95,7 +95,7 @@ def _admit_prompts(replica: Replica, requests: Requests, limits: SchedulerLimits
         if request < 0:
             break
         known, found = requests.prompt_tokens[request] + requests.emitted[request], 0
-        if limits.caches_prefixes:
+        if limits.caches_prefixes and requests.left[request] > 0:
             found = find(replica, requests, limits, request)
         left = requests.left[request] - found
         tokens = chunk_tokens(left, budget, limits.chunked_prefill) if left > 0 else 1
@@ -107,7 +107,9 @@ def _admit_prompts(replica: Replica, requests: Requests, limits: SchedulerLimits
             count.chunks[0] += 1
             budget -= tokens
             publish(replica, requests, limits, request, held)
-        elif not limits.prefill_first:  # back from the host: it decodes at once, without drafts
+            continue
+        publish(replica, requests, limits, request, known)
+        if not limits.prefill_first:  # its cache is there, as of one back from the host: it decodes without drafts
             replica.batch.decodes[count.decodes[0]], replica.batch.num_draft_tokens[count.decodes[0]] = request, 0
             count.decodes[0] += 1
             budget -= tokens

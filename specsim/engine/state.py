@@ -268,6 +268,21 @@ def new_replica(
     )
 
 
+def put_in_flight(requests: Requests, received: Ints) -> None:
+    """Let the first requests have output tokens already when they are sent, at time 0.
+
+    The scheduler then takes them as it takes those back from the host: their cache is there, and they decode at once.
+    Uniforms go by output position, so each goes on with its own.
+
+    Args:
+        requests: of the run, not sent yet.
+        received: output tokens of the first of them, fewer than they ask for [at most N].
+    """
+    number = len(received)
+    requests.emitted[:number] = received
+    requests.last_token[:number] = np.where(received > 0, 0.0, np.nan)
+
+
 def plain_views(replica: Replica, requests: Requests) -> tuple[Replica, Requests]:
     """The same state as plain Python reads it fastest, see ``arrays.fields_of``."""
     fields = {name: fields_of(part) for name, part in replica._asdict().items() if isinstance(part, np.recarray)}

@@ -16,8 +16,9 @@ import numpy as np
 
 from specsim.arrays import Floats, Ints
 from specsim.engine.config import ReplicaConfig
-from specsim.engine.record import request_records
+from specsim.engine.record import request_records, with_received
 from specsim.engine.run import Server, requests_of
+from specsim.engine.state import put_in_flight
 from specsim.fleet.merging import merged
 from specsim.fleet.routers import Router, new_router
 from specsim.inputs.models.fleet import Router as StatedRouter
@@ -60,9 +61,15 @@ class FleetConfig:
     link: Link | None = None
 
 
-def fleet_closed_loop(config: FleetConfig, lengths: Lengths, concurrency: int, think: Floats) -> RunRecords:
-    """Serve the requests, as ``run.serve_closed_loop`` does with one replica."""
-    return Fleet(config, lengths, think).run(np.zeros(min(concurrency, len(lengths.prompt))))
+def fleet_closed_loop(
+    config: FleetConfig, lengths: Lengths, concurrency: int, think: Floats, received: Ints | None = None
+) -> RunRecords:
+    """Serve the requests, as ``run.serve_closed_loop`` does with one replica; without ``received`` if disaggregated."""
+    fleet, first = Fleet(config, lengths, think), np.zeros(min(concurrency, len(lengths.prompt)))
+    if received is None:
+        return fleet.run(first)
+    put_in_flight(fleet.requests, received)
+    return with_received(fleet.run(first), received)
 
 
 def fleet_open_loop(config: FleetConfig, lengths: Lengths, arrivals: Floats) -> RunRecords:

@@ -14,7 +14,7 @@ import numpy as np
 from specsim.analysis.closed_form import expected_tokens_of
 from specsim.costs.linear import product_rates
 from specsim.drafting.acceptance import PositionAcceptance
-from specsim.drafting.expected_text_tokens import mean_text_tokens
+from specsim.drafting.expected_text_tokens import MOST_ROUNDS, mean_text_tokens
 from specsim.drafting.expected_varied_tokens import mean_tokens_varied
 from specsim.drafting.lookups import length_shares
 from specsim.drafting.replayed import mean_recorded_tokens
@@ -68,11 +68,24 @@ def tokens_per_round(simulation: Simulation, num_draft_tokens: int) -> float:
     return math.fsum(share * tokens_per_verify(simulation, k) for k, share in enumerate(shares.tolist()) if share)
 
 
-@lru_cache(maxsize=64)  # a curve asks for the same few at every batch
 def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
-    """Mean tokens per verify at this draft length: in closed form for chains, as a sample mean for blocks and trees."""
+    """Mean tokens per verify at this draft length, over the verifies of all domains."""
+    return _over_domains(simulation, tokens_by_domain(simulation, num_draft_tokens))
+
+
+@lru_cache(maxsize=64)  # a curve asks for the same few at every batch
+def tokens_by_domain(
+    simulation: Simulation, num_draft_tokens: int, most_rounds: int = MOST_ROUNDS
+) -> tuple[float, ...]:
+    """Mean tokens per verify of each domain: in closed form for chains, as a sample mean for blocks and trees.
+
+    Args:
+        simulation: whose.
+        num_draft_tokens: at which draft length, or levels of the tree.
+        most_rounds: after which language models count as settled, see ``mean_text_tokens``.
+    """
     if simulation.sources.rule == Rule.TREE and num_draft_tokens:
-        return _tokens_per_tree(simulation, num_draft_tokens)
+        return (_tokens_per_tree(simulation, num_draft_tokens),)
     tokens = []
     sources = simulation.sources.acceptance_sources(num_draft_tokens) if simulation.sources.rule == Rule.BLOCK else ()
     for number, domain in enumerate(simulation.sources.domains):
@@ -80,24 +93,24 @@ def tokens_per_verify(simulation: Simulation, num_draft_tokens: int) -> float:
         if isinstance(source, PositionAcceptance):
             tokens.append(_tokens_per_block(simulation, source, num_draft_tokens))
         else:
-            tokens.append(_tokens_per_chain(simulation, number, num_draft_tokens))
-    return _over_domains(simulation, tokens)
+            tokens.append(_tokens_per_chain(simulation, number, num_draft_tokens, most_rounds))
+    return tuple(tokens)
 
 
-def _tokens_per_chain(simulation: Simulation, number: int, num_draft_tokens: int) -> float:
+def _tokens_per_chain(simulation: Simulation, number: int, num_draft_tokens: int, most_rounds: int) -> float:
     """Of a domain: at the mean context, over the lengths of a recording, over long outputs of language models."""
     acceptance = simulation.sources.domains[number].acceptance
     if isinstance(acceptance, ReplayAcceptance):
         found = simulation.sources.recordings[number]
         return mean_recorded_tokens(found.starts, found.emitted, found.output_tokens, num_draft_tokens)
     if isinstance(acceptance, NgramModels):
-        return mean_text_tokens(simulation.sources.text_models(number), num_draft_tokens)
+        return mean_text_tokens(simulation.sources.text_models(number), num_draft_tokens, most_rounds)
     if acceptance.varies:
         return mean_tokens_varied(acceptance, num_draft_tokens, mean_context(simulation))
     return float(expected_tokens_of(acceptance.conditional(num_draft_tokens)))
 
 
-def _over_domains(simulation: Simulation, tokens: list[float]) -> float:
+def _over_domains(simulation: Simulation, tokens: tuple[float, ...]) -> float:
     """The mean over verifies: a domain has as many of them as its output tokens take."""
     if len(tokens) == 1:
         return tokens[0]
@@ -105,7 +118,7 @@ def _over_domains(simulation: Simulation, tokens: list[float]) -> float:
     if lengths.domain is None:
         return tokens[0]
     output = np.bincount(lengths.domain, lengths.output, len(tokens))
-    return float(output.sum() / (output / tokens).sum())
+    return float(output.sum() / (output / np.array(tokens)).sum())
 
 
 def _tokens_per_block(simulation: Simulation, source: PositionAcceptance, num_draft_tokens: int) -> float:

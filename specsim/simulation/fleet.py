@@ -22,7 +22,7 @@ from specsim.inputs.models.workload import ClosedLoop, Load
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import RunRecords
 from specsim.simulation.replica import Simulation, is_short
-from specsim.workload.lengths import Lengths
+from specsim.workload.lengths import InFlight, Lengths
 
 
 def simulation_of(inputs: Inputs) -> Simulation:
@@ -63,12 +63,15 @@ class FleetSimulation(Simulation):
         policy: Policy | None = None,
         keep_rounds: bool | None = None,
         spill: Path | None = None,
+        in_flight: InFlight | None = None,
     ) -> RunRecords:
         """As ``Simulation.run``; a group's own policy goes before ``policy``, except where nobody drafts.
 
         Rows are held in memory, where those of all replicas are put in order, whether or not there is a ``spill``.
         """
-        lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        lengths, received = in_flight or InFlight(
+            self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        )
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
         configs = []
         for group, simulation in self._groups:
@@ -81,7 +84,7 @@ class FleetSimulation(Simulation):
         config = self._config_of(configs, num_draft_tokens)
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            return self.labelled(fleet_closed_loop(config, lengths, load.concurrency, think), lengths)
+            return self.labelled(fleet_closed_loop(config, lengths, load.concurrency, think, received), lengths)
         arrivals = self.traffic.arrivals(load, num_requests, replication)
         return self.labelled(fleet_open_loop(config, lengths, arrivals), lengths)
 

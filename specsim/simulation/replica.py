@@ -24,7 +24,7 @@ from specsim.records import RunRecords
 from specsim.simulation.feasible import Room, check_lengths
 from specsim.simulation.shapes import deployed_drafter, deployed_target, product_times, whole_shapes
 from specsim.simulation.sources import Sources
-from specsim.workload.lengths import Lengths
+from specsim.workload.lengths import InFlight, Lengths
 from specsim.workload.stated import Traffic
 
 LONG_RUN = 10_000_000  # output tokens; a round takes 56 bytes, and each token is one without speculation
@@ -79,6 +79,7 @@ class Simulation:
         policy: Policy | None = None,
         keep_rounds: bool | None = None,
         spill: Path | None = None,
+        in_flight: InFlight | None = None,
     ) -> RunRecords:
         """Simulate one run; the same arguments give the same records, byte for byte.
 
@@ -90,20 +91,22 @@ class Simulation:
             cost: prices steps in place of ``step_cost``.
             policy: decides draft lengths up to ``num_draft_tokens``; by default all are so long.
             keep_rounds: whether every round is recorded, or their tally alone; by default of runs that are not long.
-            spill: folder where rows of steps and rounds are written as they come, and read from afterwards; by default
-                they are held in memory.
+            spill: folder where rows of steps and rounds are written as they come; by default they are held in memory.
+            in_flight: of a closed loop that does not begin empty, its requests; see ``in_flight.drawn_in_flight``.
 
         Raises:
             InfeasibleError: when a request could never be served.
         """
-        lengths = self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        lengths, received = in_flight or InFlight(
+            self.lengths_checked(num_requests, num_draft_tokens, replication, load)
+        )
         keep_rounds = is_short(lengths) if keep_rounds is None else keep_rounds
         config = self.config(
             num_draft_tokens, replication, cost=cost, policy=policy, keep_rounds=keep_rounds, spill=spill
         )
         if isinstance(load, ClosedLoop):
             think = self.traffic.think_times(load, num_requests, replication)
-            return self.labelled(serve_closed_loop(config, lengths, load.concurrency, think), lengths)
+            return self.labelled(serve_closed_loop(config, lengths, load.concurrency, think, received), lengths)
         arrivals = self.traffic.arrivals(load, num_requests, replication)
         return self.labelled(serve_open_loop(config, lengths, arrivals), lengths)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +50,19 @@ class Lengths:
         prefixes = None if self.prefixes is None else self.prefixes[chosen]
         recording = None if self.recording is None else self.recording[chosen]
         return Lengths(self.prompt[chosen], self.output[chosen], priority, domain, of_class, prefixes, recording)
+
+
+class InFlight(NamedTuple):
+    """The requests of a closed loop, of which some may be in service when it begins.
+
+    Attributes:
+        lengths: of all requests.
+        received: of the first of them, the output tokens that they have; 0 where the prompt is yet to be computed. None
+            where the loop begins empty.
+    """
+
+    lengths: Lengths
+    received: Ints | None = None
 
 
 def fixed_lengths(num_requests: int, prompt_tokens: int, output_tokens: int) -> Lengths:

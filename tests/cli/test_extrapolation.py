@@ -16,9 +16,10 @@ WARNING = (
     "Extrapolated beyond measured matrix products of NVIDIA H100 SXM5 80 GB: steps of up to {} tokens (measured up "
     "to 1,025)."
 )
-# sixteen prompts at once
+# sixteen prompts at once; in a curve, which begins in steady state, a few at once that are long
+LONG = ("--set", "workload.lengths.prompt_tokens=1600")
 CASES = {
-    "curve": (("--jobs", "1", *SMALL), "1,600", ["provenance.json"]),
+    "curve": (("--jobs", "1", *SMALL, *LONG), "6,448", ["provenance.json"]),
     "simulate": (SMALL, "1,600", ["provenance.json", "summary.json"]),
     "cost": (("--batch", "1,300", "--num-draft-tokens", "0,3"), "1,200", ["provenance.json"]),
 }
@@ -107,7 +108,7 @@ def test_validate_within_the_ranges_says_nothing(command, tmp_path, base):
 @pytest.mark.parametrize("job", CASES)
 def test_nothing_is_said_within_the_range(command, tmp_path, job):
     quiet = {
-        "curve": ("--set", "curve.batches=[1,4]"),
+        "curve": ("--set", "curve.batches=[1,4]", "--set", "workload.lengths.prompt_tokens=100"),
         "simulate": ("--set", "workload.load.concurrency=4"),
         "cost": ("--batch", "8"),
     }[job]

@@ -87,7 +87,8 @@ class Curve(Input):
     replications: Annotated[int, Field(ge=2, strict=True)] = 6
     """Independent repetitions; each pairs all draft lengths on the same requests and random numbers."""
     requests_per_slot: Annotated[int, Field(ge=3, strict=True)] = 4
-    """Requests per concurrent slot: the first and the last of each slot are ramp and tail."""
+    """Requests per concurrent slot, at least: the first is in service when the run begins, and the last is its tail.
+    Runs that seem to begin with a ramp are made up to eight times as long."""
     min_requests: Count = 24
     """At least this many requests at every point."""
 

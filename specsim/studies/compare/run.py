@@ -13,10 +13,11 @@ from specsim.forward import farthest
 from specsim.inputs.models.plan import Limit, Plan, limits_of
 from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.fleet import simulation_of
+from specsim.simulation.in_flight import num_drawn
 from specsim.studies.plan.arms import Arm, arms_of
 from specsim.studies.plan.run import ArmResult, PlanResult, by_name, measure_arm, missed_limits, plan_of
 from specsim.studies.shared.executors import Workers, spread
-from specsim.studies.shared.notes import beyond_positions, held_acceptance
+from specsim.studies.shared.notes import beyond_positions, held_acceptance, run_length_notes
 from specsim.studies.shared.points import Point, PointRuns, Progress, num_requests, run_point, work
 
 PLAN_SHARE = 0.6  # of an arm's work, where there are limits
@@ -168,9 +169,9 @@ def _able(inputs: Inputs, *, planned: bool) -> tuple[tuple[Arm, ...], dict[str, 
     arms, never = [], {}
     for arm in compared_arms(inputs):
         try:
-            for batch in scenario.curve.batches:
-                for replication in range(scenario.curve.replications):
-                    simulation.lengths_checked(num_requests(inputs, batch), arm.num_draft_tokens, replication)
+            most = num_drawn(num_requests(inputs, scenario.curve.batches[-1]))
+            for replication in range(scenario.curve.replications):
+                simulation.lengths_checked(most, arm.num_draft_tokens, replication)
             if planned:
                 simulation.lengths_checked(simulation.num_requests, arm.num_draft_tokens, 0, scenario.workload.load)
         except InfeasibleError as error:
@@ -204,6 +205,7 @@ def _subject(
     plan = plan_of(inputs, measured) if measured else None
     simulation = simulation_of(inputs)
     reached = [runs.reach for runs in points.values()]
+    lengths = [(Point(batch, arms[i].num_draft_tokens), runs) for (i, batch), runs in points.items()]
     beyond = simulation.extrapolation(farthest(reached)) if reached else None
     return Subject(
         inputs=inputs,
@@ -214,7 +216,7 @@ def _subject(
         missed=tuple(missed_limits(inputs, by_name(plan.arms))) if plan and not plan.met else (),
         num_devices=simulation.num_devices,
         extrapolation=(plan and plan.extrapolation) or beyond,
-        notes=tuple(_notes(inputs, arms)),
+        notes=(*run_length_notes(inputs, lengths), *_notes(inputs, arms)),
     )
 
 

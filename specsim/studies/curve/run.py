@@ -18,9 +18,10 @@ from specsim.forward import farthest
 from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.expected import LENGTH_SAMPLE, decode_step, free_verify_batch, mean_context
 from specsim.simulation.fleet import simulation_of
+from specsim.simulation.in_flight import num_drawn
 from specsim.simulation.replica import Simulation
 from specsim.studies.curve.grid_runs import CLEARLY_BELOW, Runs, crossings_of, run_curve
-from specsim.studies.shared.notes import input_notes
+from specsim.studies.shared.notes import input_notes, run_length_notes
 from specsim.studies.shared.points import Point, Progress, num_requests
 
 NUM_CLOSED_FORM_BATCHES = 80
@@ -39,6 +40,7 @@ class CurveResult:
         free_batch: draft length → largest batch whose verify is free, see ``expected.free_verify_batch``; of a fleet of
             equal replicas all together, and of none where they differ.
         notes: what the inputs leave open, in sentences.
+        run_lengths: which runs were made longer, and which still drift, in sentences.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
         missing: points of the grid that an interruption left out; there are no crossings then.
         interrupted: whether anything was left out, such as batches nearer to a crossing.
@@ -54,6 +56,7 @@ class CurveResult:
     crossings: dict[int, Crossings]
     free_batch: dict[int, int | None]
     notes: tuple[str, ...] = ()
+    run_lengths: tuple[str, ...] = ()
     extrapolation: Extrapolation | None = None
     missing: tuple[Point, ...] = ()
     interrupted: bool = False
@@ -101,9 +104,9 @@ def simulate_curve(
     curve, simulation = inputs.scenario.curve, simulation_of(inputs)
     draft_lengths = inputs.scenario.compared_draft_lengths
     points = [Point(batch, k) for batch in curve.batches for k in (0, *draft_lengths)]
-    for point in points:
-        for replication in range(curve.replications):
-            simulation.lengths_checked(num_requests(inputs, point.batch), point.num_draft_tokens, replication)
+    for k in (0, *draft_lengths):
+        for replication in range(curve.replications):  # more requests begin with those of smaller batches
+            simulation.lengths_checked(num_drawn(num_requests(inputs, curve.batches[-1])), k, replication)
     found = run_curve(inputs, points, draft_lengths, jobs or os.cpu_count() or 1, progress, refine=refine)
     return replace(_result(simulation, found.runs, found.missing), interrupted=found.interrupted)
 
@@ -121,6 +124,7 @@ def _result(simulation: Simulation, runs: Runs, missing: tuple[Point, ...]) -> C
         crossings={} if missing else {k: crossings_of(k, runs) for k in scenario.compared_draft_lengths},
         free_batch=_free_batches(simulation),
         notes=tuple(input_notes(simulation)),
+        run_lengths=tuple(run_length_notes(simulation.inputs, runs.items())),
         extrapolation=simulation.extrapolation(farthest(run.reach for run in runs.values())),
         missing=missing,
         in_transit=scenario.fleet is not None and scenario.fleet.disaggregation is not None,

@@ -24,7 +24,7 @@ from specsim.units import plural
 def curve_sentences(scenario: Scenario, result: CurveResult) -> list[str]:
     """The sentences the user came for, the most important first."""
     repeats = plural(scenario.curve.replications, "paired run")
-    below = f"Below: output tokens/s, and speedup at equal concurrency ± 95 % interval ({repeats})."
+    below = f"Below: output tokens/s in steady state, and speedup at equal concurrency ± 95 % interval ({repeats})."
     if result.missing:
         return [
             f"Interrupted, no verdict: {missing(scenario, result)}.",
@@ -163,6 +163,7 @@ def limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
         yield f"Batches and output tokens/s are of the whole fleet: {fleet_words(scenario.fleet)}."
     if result.running_limit is not None:
         yield _waiting(scenario, result, result.running_limit)
+    yield from result.run_lengths
     yield from result.notes
 
 

@@ -21,6 +21,7 @@ from specsim.simulation.fleet import simulation_of
 from specsim.studies.curve.run import CurveResult, simulate_curve
 from specsim.studies.decide.notes import decision_notes
 from specsim.studies.decide.schedules import Throughputs, draft_length_at, schedule_of
+from specsim.studies.shared.notes import run_length_notes
 from specsim.studies.shared.points import Point, PointRuns, Progress, run_all
 from specsim.units import plural
 
@@ -115,7 +116,8 @@ def simulate_decision(inputs: Inputs, *, jobs: int | None = None, progress: Prog
     simulation = simulation_of(inputs)
     beyond = simulation.extrapolation(farthest([run.reach for run in runs.values()])) if runs else None
     found = better_of(curve, decision_of(curve, schedule, {point: run.tokens_per_s for point, run in runs.items()}))
-    warnings = (*found.warnings, *decision_notes(simulation, found.schedule, curve.batches[-1]))
+    of_runs = run_length_notes(inputs, runs.items())
+    warnings = (*found.warnings, *of_runs, *decision_notes(simulation, found.schedule, curve.batches[-1]))
     return replace(found, warnings=warnings, extrapolation=curve.extrapolation or beyond)
 
 

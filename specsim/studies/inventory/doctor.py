@@ -9,10 +9,11 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
+from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read import catalogue
 from specsim.inputs.read.scenario import load_scenario
 from specsim.provenance import versions
-from specsim.studies.shared.points import Point, num_requests, run_point
+from specsim.simulation.replica import Simulation
 from specsim.verification import verify_chain
 from specsim.verification.core import reason_for_numpy
 
@@ -49,10 +50,13 @@ def _verifier_microseconds() -> float:
 
 def _simulated_tokens_per_second() -> float:
     lengths = "workload.lengths={kind: fixed, prompt_tokens: 128, output_tokens: 128}"
-    inputs = load_scenario(DEMO, [lengths, "curve.replications=2"])
-    point = Point(batch=32, num_draft_tokens=3)
-    tokens = 2 * 128 * num_requests(inputs, point.batch)
-    return tokens / _seconds(lambda: run_point(inputs, point), 1)
+    simulation = Simulation(load_scenario(DEMO, [lengths]))
+    load = ClosedLoop(kind="closed_loop", concurrency=32)
+
+    def run() -> object:
+        return simulation.run(load, num_draft_tokens=3, num_requests=256, replication=0, keep_rounds=False)
+
+    return 256 * 128 / _seconds(run, 1)
 
 
 def _seconds(call: Callable[[], object], repeats: int) -> float:

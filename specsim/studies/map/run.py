@@ -19,7 +19,7 @@ from specsim.simulation.replica import Simulation
 from specsim.studies.curve.grid_runs import Runs, crossings_of, run_curve
 from specsim.studies.map import grid
 from specsim.studies.map.cells import cell_row, running
-from specsim.studies.shared.notes import input_notes
+from specsim.studies.shared.notes import input_notes, run_length_notes
 from specsim.studies.shared.points import Point, Progress
 
 
@@ -166,7 +166,8 @@ def _result(
         ]
     )
     # steps of cells in which requests wait may compute again what had to make room, and no figure is drawn from them
-    reached = [run.reach for found in runs.values() for run in running(found).values()]
+    shown = [one for found in runs.values() for one in running(found).items()]
+    reached = [run.reach for _, run in shown]
     longest = simulations[max(runs)]
     return MapResult(
         batches=tuple(batches),
@@ -180,7 +181,7 @@ def _result(
             if running(found)
             for k in compared
         },
-        notes=(*_notes(inputs), *input_notes(longest)),
+        notes=(*_notes(inputs), *run_length_notes(inputs, shown), *input_notes(longest)),
         extrapolation=longest.extrapolation(farthest(reached)),
         missing=tuple(context for context in contexts if context not in runs),
         interrupted=interrupted,

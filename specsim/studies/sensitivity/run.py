@@ -97,6 +97,7 @@ def simulate_sensitivity(
         fixed=fixed,
         missing=tuple(part.name for part in varied if part.name not in shifts),
         extrapolation=base.extrapolation,
+        run_lengths=base.run_lengths,
     )
 
 

@@ -81,6 +81,7 @@ class SensitivityResult:
         fixed: input that was not changed → why.
         missing: inputs that an interruption left out.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
+        run_lengths: which runs of the scenario as it stands were made longer, and which still drift, in sentences.
     """
 
     num_draft_tokens: int
@@ -91,6 +92,7 @@ class SensitivityResult:
     fixed: dict[str, str]
     missing: tuple[str, ...] = ()
     extrapolation: Extrapolation | None = None
+    run_lengths: tuple[str, ...] = ()
 
     @property
     def has_break_even(self) -> bool:

@@ -20,6 +20,7 @@ def sensitivity_sentences(inputs: Inputs, result: SensitivityResult) -> list[str
         f"With {drafts(inputs.scenario, result.num_draft_tokens)} speculation {_pays(result)}. {_most(result)}",
         *_not_established(result),
         *_left_out(result),
+        *result.run_lengths,
         f"Each input is changed by {percent(result)} by itself, the others as they stand; {answer_words(result)} with "
         f"95 % intervals ({inputs.scenario.curve.replications} paired runs a batch).",
     ]

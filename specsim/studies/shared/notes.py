@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from specsim.inputs.models.acceptance import StatedAcceptance
 from specsim.inputs.models.speculation import Speculation
 from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.expected import LENGTH_SAMPLE
 from specsim.simulation.replica import Simulation
+from specsim.studies.shared.points import Point, PointRuns, num_requests
 from specsim.units import plural
 
 
@@ -52,3 +53,23 @@ def input_notes(simulation: Simulation) -> Iterator[str]:
         )
     lengths = simulation.lengths(LENGTH_SAMPLE, replication=0)
     yield from beyond_positions(inputs, int((lengths.prompt + lengths.output).max()))
+
+
+def run_length_notes(inputs: Inputs, points: Iterable[tuple[Point, PointRuns]]) -> Iterator[str]:
+    """Which runs were longer than asked for, and which ought to be longer still."""
+    points = list(points)
+    times_as_long = [found.num_requests // num_requests(inputs, point.batch) for point, found in points]
+    longer, drifting = (
+        sum(times > 1 for times in times_as_long),
+        {point.batch for point, found in points if found.drifts},
+    )
+    if longer:
+        yield (
+            f"Runs of {longer} of {plural(len(points), 'point')} were made up to {max(times_as_long)} times as long, "
+            "since they seemed to begin with a ramp."
+        )
+    if drifting:
+        yield (
+            f"Throughput still drifts at batch {', '.join(map(str, sorted(drifting)))}: intervals there may miss the "
+            "long run. Raise curve.requests_per_slot."
+        )

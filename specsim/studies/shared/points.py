@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from specsim.analysis.metrics import reach
 from specsim.analysis.run_view import RunView
-from specsim.analysis.steady import steady_window
+from specsim.analysis.settling import drift_matters, settled_windows
+from specsim.analysis.steady import Window
 from specsim.arrays import Floats
 from specsim.engine.run import warm_up
+from specsim.errors import InfeasibleError
 from specsim.forward import Reach
 from specsim.inputs.models.policy import Policy
 from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import Inputs
+from specsim.records import RunRecords
 from specsim.simulation.fleet import simulation_of
+from specsim.simulation.in_flight import drawn_in_flight, is_known, num_drawn
+from specsim.simulation.replica import Simulation
 from specsim.studies.shared.executors import Workers, spread
+
+LONGEST = 8
+"""How many times as many requests as asked for a run may have: three times twice as many."""
 
 Progress = Callable[[float], None]
 """Called with the share of the work done since the last call; the shares add up to 1 at most."""
@@ -44,6 +52,8 @@ class PointRuns:
         acceptance_length: tokens per verify of rounds that the end of the output cannot cut short.
         ttft_p50, tpot_p50: median latencies [s].
         step_tokens, step_requests, step_context: most tokens, requests and KV entries read in a step.
+        num_requests: of each run.
+        drifts: whether runs as long as they may be still drift, see ``settling.drift_matters``.
     """
 
     tokens_per_s: Floats
@@ -55,6 +65,8 @@ class PointRuns:
     step_tokens: Floats
     step_requests: Floats
     step_context: Floats
+    num_requests: int = 0
+    drifts: bool = False
 
     @property
     def reach(self) -> Reach:
@@ -63,7 +75,7 @@ class PointRuns:
 
 
 def num_requests(inputs: Inputs, batch: int) -> int:
-    """Requests that a run at this batch sends."""
+    """Requests that a run at this batch sends at least, those in flight when it begins included."""
     curve = inputs.scenario.curve
     return max(curve.min_requests, curve.requests_per_slot * batch)
 
@@ -95,22 +107,56 @@ def run_all(
 
 
 def run_point(inputs: Inputs, point: Point, policy: Policy | None = None) -> PointRuns:
-    """All replications of one point; arguments as of ``run_all``."""
-    simulation, load = simulation_of(inputs), ClosedLoop(kind="closed_loop", concurrency=point.batch)
+    """All replications of one point, of as many requests as it takes; arguments as of ``run_all``.
+
+    They begin in steady state as far as that is known. What is left of a ramp is cut, and where the rest still seems to
+    drift, runs of twice the requests take their place.
+    """
+    simulation, least = simulation_of(inputs), num_requests(inputs, point.batch)
+    number, replications = least, range(inputs.scenario.curve.replications)
+    settled = is_known(simulation)
+    while True:
+        runs = [_run(simulation, point, number, replication, policy) for replication in replications]
+        windows = settled_windows(runs, begun_settled=settled)
+        drifts = drift_matters(runs, windows)
+        if not drifts or number == LONGEST * least or not _can_serve(simulation, point, 2 * number, replications):
+            return replace(PointRuns(*_columns(runs, windows, point)), num_requests=number, drifts=drifts)
+        number *= 2
+
+
+def _can_serve(simulation: Simulation, point: Point, number: int, replications: range) -> bool:
+    """Whether no request of longer runs exceeds what the shorter ones were checked for."""
+    try:
+        for replication in replications:
+            simulation.lengths_checked(num_drawn(number), point.num_draft_tokens, replication)
+    except InfeasibleError:
+        return False
+    return True
+
+
+def _run(simulation: Simulation, point: Point, number: int, replication: int, policy: Policy | None) -> RunRecords:
+    fleet = simulation.inputs.scenario.fleet
+    in_flight = None
+    if fleet is None or fleet.disaggregation is None:
+        in_flight = drawn_in_flight(simulation, point.batch, point.num_draft_tokens, number, replication)
+    return simulation.run(
+        ClosedLoop(kind="closed_loop", concurrency=point.batch),
+        num_draft_tokens=point.num_draft_tokens,
+        num_requests=number,
+        replication=replication,
+        keep_rounds=False,  # their tally says all that is asked for here
+        policy=policy,
+        in_flight=in_flight,
+    )
+
+
+def _columns(runs: Sequence[RunRecords], windows: Sequence[Window | None], point: Point) -> Floats:
+    """What ``PointRuns`` has of each run [columns, replications]."""
     rows = []
-    for replication in range(inputs.scenario.curve.replications):
-        records = simulation.run(
-            load,
-            num_draft_tokens=point.num_draft_tokens,
-            num_requests=num_requests(inputs, point.batch),
-            replication=replication,
-            keep_rounds=False,  # their tally says all that is asked for here
-            policy=policy,
-        )
-        window = steady_window(records.requests)
+    for records, window in zip(runs, windows, strict=True):
         whole, steady = RunView(records), RunView(records, window)
         length = whole.acceptance.untouched_acceptance_length if point.num_draft_tokens else 1.0
         throughput = math.nan if window is None else steady.tokens_per_s
         served = (throughput, steady.user_rate, steady.running_batch)
-        rows.append((*served, length, whole.ttft.p50, whole.tpot.p50, *reach(records.steps)))
-    return PointRuns(*np.array(rows).T)
+        rows.append((*served, length, steady.ttft.p50, steady.tpot.p50, *reach(records.steps)))
+    return np.array(rows).T

@@ -147,19 +147,38 @@ def test_a_faster_device_never_raises_gpus():
 
 
 def test_the_users_rate_is_that_of_a_load():
-    """``specsim simulate`` of the same closed loop gives the same tokens/s/user, in every replication."""
+    """The same tokens/s/user and tokens/s/GPU as ``specsim simulate`` would compute of the same runs."""
+    from specsim.analysis.latencies import LatencyLimits
     from specsim.analysis.run_metrics import METRICS
+    from specsim.analysis.run_view import RunView, Server
+    from specsim.analysis.settling import settled_windows
+    from specsim.inputs.models.workload import ClosedLoop
+    from specsim.simulation.in_flight import drawn_in_flight
+    from specsim.simulation.replica import Simulation
     from specsim.studies.shared.points import Point, run_point
-    from specsim.studies.simulate.run import simulate_load
 
-    sent = ("workload.num_requests=32", "workload.load.concurrency=8", "run.replications=3")
-    inputs = load_scenario(DEMO, [*SMALL[:2], *sent])
-    places = [METRICS.index(metric) for metric in METRICS if metric.name in ("tokens/s/user", "tokens/s/GPU")]
-    found = simulate_load(inputs)
+    inputs = load_scenario(DEMO, [*SMALL[:2], "curve={replications: 3, requests_per_slot: 4}"])
+    simulation, load = Simulation(inputs), ClosedLoop(kind="closed_loop", concurrency=8)
+    server = Server(LatencyLimits(), np.ones(1, np.int64), np.ones(1), 1)
     for k in (0, 3):
-        runs = run_point(inputs, Point(8, k))
-        expected = found.values[k][:, places].T
-        assert np.array_equal([runs.tokens_per_s_per_user, runs.tokens_per_s], expected)
+        point = run_point(inputs, Point(8, k))
+        runs = [
+            simulation.run(
+                load,
+                num_draft_tokens=k,
+                num_requests=point.num_requests,
+                replication=replication,
+                in_flight=drawn_in_flight(simulation, 8, k, point.num_requests, replication),
+            )
+            for replication in range(3)
+        ]
+        views = [
+            RunView(run, window, server)
+            for run, window in zip(runs, settled_windows(runs, begun_settled=True), strict=True)
+        ]
+        for name, found in (("tokens/s/user", point.tokens_per_s_per_user), ("tokens/s/GPU", point.tokens_per_s)):
+            (metric,) = [metric for metric in METRICS if metric.name == name]
+            assert found.tolist() == [metric.value(view) for view in views]
 
 
 def test_arms_are_no_speculation_and_the_own_policy_unless_lengths_are_named():

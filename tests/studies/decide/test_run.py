@@ -141,8 +141,16 @@ def test_a_schedule_of_one_length_is_that_length():
 
 
 def test_an_idle_drafter_costs_what_the_engine_says():
-    """At 512 5 drafts do not pay; but a drafter that idles for 0.1 s a step costs more than they do."""
-    changes = ("curve.batches=[1, 512]", "curve.num_draft_tokens=[5]", "speculation.policy.num_draft_tokens=5")
+    """At 512 5 drafts do not pay; but a drafter that idles for 0.1 s a step costs more than they do.
+
+    Prompts, which the drafter computes too, would come in every step.
+    """
+    changes = (
+        "workload.decode_only=true",
+        "curve.batches=[1, 512]",
+        "curve.num_draft_tokens=[5]",
+        "speculation.policy.num_draft_tokens=5",
+    )
     inputs = load_scenario("llama3.1-8b-h100-eagle3", (*SMALL, *changes))
     slow = inputs.engine.model_copy(update={"host_time_when_idle_drafter": 0.1})
     found = simulate_decision(replace(inputs, engine=slow), jobs=1)
