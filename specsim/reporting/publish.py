@@ -130,8 +130,6 @@ def show(answer: Answer, out: Path | None = None) -> None:
 
 def answer_files(answer: Answer) -> dict[str, Writer]:
     """File name → what writes it: the answer as printed, tables, figures, other files, and the manifest of all."""
-    from specsim.reporting.style import png_bytes, svg_bytes
-
     text = as_text(answer.sentences, *_shown(answer)) + (f"{answer.appendix}\n" if answer.appendix else "")
     files: dict[str, Writer] = {ANSWER: text_writer(text), **answer.files}
     dictionary: dict[str, list[dict[str, str]]] = {}
@@ -139,6 +137,8 @@ def answer_files(answer: Answer) -> dict[str, Writer]:
         if table.file:
             files[table.file] = table.writer()
             dictionary[table.file] = table.dictionary()
+    if answer.figures:  # matplotlib takes half a second to import, so only what is drawn waits for it
+        from specsim.reporting.style import png_bytes, svg_bytes
     for name, figure in answer.figures.items():
         files[f"{name}.png"] = bytes_writer(png_bytes(figure))
         files[f"{name}.svg"] = bytes_writer(svg_bytes(figure))
