@@ -107,7 +107,7 @@ def _moments(run: RunRecords, begun_settled: bool) -> Floats:
 
 
 def _bounds(moments: Floats, groups: int) -> Ints:
-    """Places of the moments that part so many groups of about equally many [groups + 1]."""
+    """Indices of the moments at which groups of about equal size begin and end [groups + 1]."""
     return np.linspace(0, len(moments) - 1, groups + 1).round().astype(np.int64)
 
 

@@ -37,7 +37,7 @@ class Balance(NamedTuple):
         wait: queueing of the last quarter of requests over the time they were in service, ratio of means.
         drift: by how much the number in the system grows, per request sent, from the first third of the steady window
             to the last; NaN in a run without a window.
-        empty: share of the steady window in which nobody is in the system; NaN likewise.
+        empty: share of the steady window in which nobody is in the system; NaN without one.
     """
 
     sending_share: float

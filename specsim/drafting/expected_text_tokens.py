@@ -17,7 +17,7 @@ SETTLED, MOST_ROUNDS = 1e-10, 2000
 
 
 def mean_text_tokens(models: TextModels, num_draft_tokens: int, most_rounds: int = MOST_ROUNDS) -> float:
-    """Mean tokens per verify of the models of one domain, over all rounds of long outputs, or the first so many."""
+    """Mean tokens per verify of the models of one domain, over all rounds of long outputs, or the first rounds."""
     q = models.q[models.q_row]
     target, both, rest = (_Moves(models, w) for w in (models.p, np.minimum(models.p, q), np.maximum(models.p - q, 0.0)))
     distribution: Floats = np.bincount(models.starts, minlength=len(models.p)).astype(np.float64) / len(models.starts)

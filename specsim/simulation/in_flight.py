@@ -121,7 +121,7 @@ def positions(output: Ints, before: float, rounds: Floats, uniforms: Floats) -> 
 
 
 def _stays(simulation: Simulation, pool: Lengths, num_draft_tokens: int, most: int) -> Stays:
-    """How long requests of the pool stay when so many are in service.
+    """How long requests of the pool stay at a given number in service.
 
     Prompts take a step, or as many as they need of the token budget. Where all prompts together need more of it than
     decodes leave, requests wait for each other: with c of them done in a step, c · (prompt tokens + tokens verified in
