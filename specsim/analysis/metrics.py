@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from specsim.analysis.steady import Window, within
-from specsim.arrays import Floats
+from specsim.analysis.steady import Window, seconds_within, within
 from specsim.forward import Reach
 from specsim.records import RunRecords, StepRecords
 
@@ -24,15 +23,16 @@ def mean_running_batch(steps: StepRecords, window: Window | None = None) -> floa
 
     NaN without any step.
     """
+    total = covered(steps, window)
+    return float((steps.num_running * seconds_within(steps, window)).sum() / total) if total > 0 else float("nan")
+
+
+def covered(steps: StepRecords, window: Window | None = None) -> float:
+    """Time, of a window or of all, in which any replica is in a step [s]. Steps are ordered by start."""
+    if steps.replica is None:
+        return float(seconds_within(steps, window).sum())
     low, high = (-np.inf, np.inf) if window is None else window
     start, end = np.maximum(steps.start, low), np.minimum(steps.end, high)
-    seconds = np.maximum(end - start, 0.0)
-    total = seconds.sum() if steps.replica is None else _covered(start, end)
-    return float((steps.num_running * seconds).sum() / total) if total > 0 else float("nan")
-
-
-def _covered(start: Floats, end: Floats) -> float:
-    """Total time covered by spans, which may overlap and are ordered by start [s]."""
     before = np.append(-np.inf, np.maximum.accumulate(end)[:-1])
     return float(np.maximum(end - np.maximum(start, before), 0.0).sum())
 

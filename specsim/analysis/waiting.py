@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from specsim.analysis.metrics import covered
 from specsim.analysis.steady import Window, seconds_within
 from specsim.arrays import Ints
 from specsim.records import StepRecords
 
 
 class Waiting(NamedTuple):
-    """Share of the time in steps in which requests wait, by the limit that binds.
+    """Requests that wait, on average over the time in which any request is in a step, by the limit that binds.
 
     Attributes:
         places: as many requests run as the engine lets run (max_num_seqs).
@@ -29,7 +30,7 @@ def waiting_by_limit(
     steps: StepRecords, max_num_seqs: Ints, max_num_batched_tokens: Ints, kv_tokens: Ints, longest: int,
     window: Window | None = None,
 ) -> Waiting:  # fmt: skip
-    """For how much of the time each limit binds; of several that do, the first of ``Waiting`` counts.
+    """How many requests wait for each limit; of several that bind at once, the first of ``Waiting`` counts.
 
     Args:
         steps: of a run.
@@ -40,10 +41,10 @@ def waiting_by_limit(
         window: part of the run; all of it by default.
     """
     replica = np.zeros(len(steps.start), np.int64) if steps.replica is None else steps.replica
-    seconds = seconds_within(steps, window) * (steps.num_waiting > 0)
-    total = float(seconds_within(steps, window).sum())
+    total = covered(steps, window)
+    waited = seconds_within(steps, window) * steps.num_waiting
     tokens = steps.num_decodes + steps.num_draft_tokens + steps.num_prompt_tokens
     places = steps.num_running >= max_num_seqs[replica]
     cache = ~places & (tokens < max_num_batched_tokens[replica]) & (kv_tokens[replica] - steps.kv_tokens < longest)
-    shares = (float(seconds[which].sum()) / total for which in (places, ~places & ~cache, cache))
-    return Waiting(*shares) if total else Waiting(0.0, 0.0, 0.0)
+    means = (float(waited[which].sum()) / total for which in (places, ~places & ~cache, cache))
+    return Waiting(*means) if total else Waiting(0.0, 0.0, 0.0)

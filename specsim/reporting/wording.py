@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from specsim.inputs.models.policy import (
     ConfidencePolicy,
     GoodputPolicy,
@@ -31,6 +33,11 @@ def drafts(scenario: Scenario, number: int) -> str:
     if tree is None:
         return draft_tokens(number)
     return f"{levels(number)} ({plural(tree.num_nodes(number), 'node')})"
+
+
+def listed(words: Sequence[str]) -> str:
+    """``1``, ``1 and 2`` or ``1, 2 and 3``."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def from_to(low: object, high: object) -> str:

@@ -38,17 +38,17 @@ def test_nobody_waits():
     ],
 )
 def test_the_limit_that_binds(row, limit):
-    assert found(row) == Waiting(0, 0, 0)._replace(**{limit: 1.0})
+    assert found(row) == Waiting(0, 0, 0)._replace(**{limit: 3.0})
 
 
-def test_shares_are_of_the_time_in_steps_and_of_a_window():
-    rows = ((1, 8, 1, 10, 10), (2, 5, 0, 10, 10), (1, 5, 1, 10, 990))
-    assert found(*rows) == Waiting(0.25, 0, 0.25)
-    assert found(*rows, window=(1.0, 4.0)) == pytest.approx(Waiting(0, 0, 1 / 3))
+def test_means_are_over_the_time_in_steps_and_of_a_window():
+    rows = ((1, 8, 4, 10, 10), (2, 5, 0, 10, 10), (1, 5, 2, 10, 990))
+    assert found(*rows) == Waiting(1.0, 0, 0.5)
+    assert found(*rows, window=(1.0, 4.0)) == pytest.approx(Waiting(0, 0, 2 / 3))
 
 
 def test_each_replica_has_its_own_limits():
-    run = steps((1, 8, 1, 10, 10), (1, 8, 1, 10, 10))
+    run = steps((1, 8, 1, 10, 10), (1, 8, 2, 10, 10))
     two = StepRecords(**(run.__dict__ | {"replica": np.array([0, 1])}))
     found = waiting_by_limit(two, np.array([8, 16]), np.array([100, 10]), np.array([1000, 1000]), LONGEST)
-    assert found == Waiting(0.5, 0.5, 0)
+    assert found == Waiting(0.5, 1.0, 0)

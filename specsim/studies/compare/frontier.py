@@ -12,9 +12,9 @@ from specsim.analysis.pareto import ROUNDING, on_frontier
 from specsim.arrays import Floats
 from specsim.studies.compare.alike import share_requests
 from specsim.studies.compare.run import Comparison, Subject
-from specsim.studies.curve.grid_runs import CLEARLY_BELOW
 from specsim.studies.plan.arms import Arm
-from specsim.studies.shared.points import PointRuns
+from specsim.studies.shared.limits import limit_of
+from specsim.studies.shared.points import Point, PointRuns
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Cell:
         return self.runs.tokens_per_s / self.subject.num_devices
 
     @property
-    def some_wait(self) -> bool:
-        """Whether fewer requests run at once than are in flight, as memory and the engine allow."""
-        return bool(self.runs.running_batch.mean() < CLEARLY_BELOW * self.batch)
+    def limit(self) -> str:
+        """What requests that do not run at once wait for; empty where all run."""
+        return limit_of(Point(self.batch, self.arm.num_draft_tokens), self.runs)
 
 
 def cells_of(comparison: Comparison) -> tuple[Cell, ...]:

@@ -11,7 +11,7 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.inputs import source_sentences
 from specsim.reporting.intervals import percents, plain
 from specsim.reporting.traffic import lengths_words
-from specsim.reporting.wording import from_to
+from specsim.reporting.wording import from_to, listed
 from specsim.studies.compare.alike import Unlike, share_arrivals, share_requests, unlike
 from specsim.studies.compare.frontier import Cell, frontier, rivals_of
 from specsim.studies.compare.ranking import Offer, Ranking, extra_cost
@@ -246,10 +246,10 @@ def _waiting(comparison: Comparison, cells: Sequence[Cell]) -> Iterator[str]:
     """From which batch on requests wait, which tokens/s/user does not show."""
     parts = []
     for subject in comparison.subjects:
-        disaggregated = subject.inputs.scenario.fleet and subject.inputs.scenario.fleet.disaggregation
-        batches = [cell.batch for cell in cells if cell.subject is subject and cell.some_wait]
-        if batches and not disaggregated:  # whose requests may also be on their way between replicas
-            parts.append(f"{subject.name} from batch {min(batches)} on")
+        waiting = [cell for cell in cells if cell.subject is subject and cell.limit]
+        if waiting:
+            limits = sorted({cell.limit for cell in waiting})
+            parts.append(f"{subject.name} from batch {min(cell.batch for cell in waiting)} on ({listed(limits)})")
     if parts:
         yield f"Some requests in flight wait, which tokens/s/user excludes: {', '.join(parts)}."
 

@@ -24,6 +24,7 @@ POINT_COLUMNS: Described = {
     "closed_form_speedup": ("", "speedup by the closed form, decode only; empty where it does not apply"),
     "acceptance_length": ("tokens", "tokens per verify, including the recovered or bonus token"),
     "mean_running_batch": ("requests", "mean requests in a step"),
+    "limit": ("", "what those that wait wait for: max_num_seqs, max_num_batched_tokens or KV cache; empty if none do"),
     "ttft_p50_s": ("s", "median time to first token"),
     "tpot_p50_s": ("s", "median time per output token after the first"),
 }

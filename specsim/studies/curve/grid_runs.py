@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +10,10 @@ import numpy as np
 from specsim.analysis.crossings import Crossings, find_crossings
 from specsim.arrays import Floats
 from specsim.inputs.read.scenario import Inputs
+from specsim.studies.shared.limits import running
 from specsim.studies.shared.points import Point, PointRuns, Progress, run_all
 
 Runs = dict[Point, PointRuns]
-CLEARLY_BELOW = 0.98  # a mean running batch under this share of the batch in flight is called a limit
 GRID_SHARE = 0.85  # of the work; the rest refines the crossings
 REFINEMENTS = 3  # rounds at most; each lands several times nearer
 NEAR = 0.02  # a crossing counts as simulated when a batch lies within this fraction of it
@@ -39,7 +39,6 @@ def run_curve(
     refined: Iterable[int],
     jobs: int,
     progress: Progress,
-    judged: Callable[[Runs], Runs] = lambda runs: runs,
     *,
     refine: bool = True,
 ) -> CurveRuns:
@@ -53,7 +52,6 @@ def run_curve(
         refined: draft lengths whose crossings are looked at more closely.
         jobs: processes.
         progress: told of finished work.
-        judged: runs → those among which crossings are looked for; by default all.
         refine: whether batches nearer to crossings are run at all.
 
     Raises:
@@ -65,7 +63,7 @@ def run_curve(
     try:  # points are taken in one by one, as they finish
         runs.update(run_all(inputs, points, jobs, lambda share: progress(grid_share * share)))
         for _ in range(REFINEMENTS if refine else 0):
-            near = [point for point in _points_at_crossings(refined, judged(runs)) if point not in runs]
+            near = [point for point in _points_at_crossings(refined, runs) if point not in runs]
             runs.update(run_all(inputs, near, jobs, lambda share: progress((1 - GRID_SHARE) / REFINEMENTS * share)))
     except KeyboardInterrupt:
         interrupted, runs = True, _compared(runs)
@@ -87,15 +85,17 @@ def _points_at_crossings(draft_lengths: Iterable[int], runs: Runs) -> list[Point
     missing: dict[Point, None] = {}
     for k in draft_lengths:
         simulated = np.array([point.batch for point in runs if point.num_draft_tokens == k])
-        for crossing in crossings_of(k, runs).crossings if simulated.size else ():
+        for crossing in crossings_of(k, runs).crossings:
             if crossing.established and np.abs(simulated / crossing.batch - 1).min() > NEAR:
                 missing |= dict.fromkeys((Point(round(crossing.batch), 0), Point(round(crossing.batch), k)))
     return list(missing)
 
 
 def crossings_of(k: int, runs: Runs) -> Crossings:
-    """Where the speedup of a draft length passes 1.0."""
-    batches = sorted(point.batch for point in runs if point.num_draft_tokens == k)
+    """Where the speedup of a draft length passes 1.0, among batches that run at once; nothing is known without any."""
+    batches = sorted(point.batch for point in running(runs) if point.num_draft_tokens == k)
+    if not batches:
+        return Crossings("undecided", (), (), (), ())
     return find_crossings(batches, np.stack([speedups(runs, Point(batch, k)) for batch in batches], axis=1))
 
 

@@ -20,7 +20,9 @@ from specsim.simulation.expected import LENGTH_SAMPLE, decode_step, free_verify_
 from specsim.simulation.fleet import simulation_of
 from specsim.simulation.in_flight import num_drawn
 from specsim.simulation.replica import Simulation
-from specsim.studies.curve.grid_runs import CLEARLY_BELOW, Runs, crossings_of, run_curve
+from specsim.studies.curve.grid_runs import Runs, crossings_of, run_curve
+from specsim.studies.curve.waiting import Binding, binding_limits
+from specsim.studies.shared.limits import limit_of
 from specsim.studies.shared.notes import input_notes, run_length_notes
 from specsim.studies.shared.points import Point, Progress, num_requests
 
@@ -44,8 +46,7 @@ class CurveResult:
         extrapolation: what lay beyond the ranges that the figures used were measured over.
         missing: points of the grid that an interruption left out; there are no crossings then.
         interrupted: whether anything was left out, such as batches nearer to a crossing.
-        in_transit: whether requests that are in flight can be neither running nor waiting, but on their way between
-            replicas.
+        waiting: which limits keep requests waiting, and at which batches.
         throughputs: output tokens/s of each point's replications [replications]; entry r of every point shares its
             requests and random numbers.
     """
@@ -60,19 +61,24 @@ class CurveResult:
     extrapolation: Extrapolation | None = None
     missing: tuple[Point, ...] = ()
     interrupted: bool = False
-    in_transit: bool = False
+    waiting: tuple[Binding, ...] = ()
     throughputs: Mapping[Point, Floats] = field(default_factory=dict)
 
     @property
     def running_limit(self) -> float | None:
         """Requests that run at once however many are in flight, as memory and the engine allow; None where all do."""
-        return None if self.in_transit else _running_limit(self.points)
+        return _running_limit(self.points)
 
-    def running_by_length(self, batch: int) -> dict[int, float]:
-        """Of the draft lengths (0: none) whose requests do not all run at a batch, how many do; draft length → mean."""
-        rows = _capped(self.points)
-        own = rows[rows["batch"] == batch]
-        return dict(zip(own["num_draft_tokens"].astype(int), own["mean_running_batch"], strict=True))
+    @property
+    def running(self) -> list[int]:
+        """Batches, besides the grid those at crossings, whose requests all run at once, whatever is drafted."""
+        waiting = set(self.points.loc[self.points["limit"] != "", "batch"])
+        return sorted(set(self.points["batch"]) - waiting)
+
+    @property
+    def averaged(self) -> tuple[int, ...]:
+        """Batches of the grid that averages are over: those that run at once; all where none does."""
+        return tuple(batch for batch in self.batches if batch in self.running) or self.batches
 
     def best_draft_lengths(self) -> pd.Series[int]:
         """Batch of the grid → the draft length with the highest mean throughput; 0 where none pays."""
@@ -127,7 +133,7 @@ def _result(simulation: Simulation, runs: Runs, missing: tuple[Point, ...]) -> C
         run_lengths=tuple(run_length_notes(simulation.inputs, runs.items())),
         extrapolation=simulation.extrapolation(farthest(run.reach for run in runs.values())),
         missing=missing,
-        in_transit=scenario.fleet is not None and scenario.fleet.disaggregation is not None,
+        waiting=tuple(binding_limits(simulation, points)),
         throughputs={point: found.tokens_per_s for point, found in runs.items()},
     )
 
@@ -162,13 +168,8 @@ def _largest_closed_form_batch(simulation: Simulation, points: pd.DataFrame) -> 
 
 
 def _running_limit(points: pd.DataFrame) -> float | None:
-    capped = _capped(points)
+    capped = points[points["limit"] != ""]
     return None if capped.empty else float(capped["mean_running_batch"].max())
-
-
-def _capped(points: pd.DataFrame) -> pd.DataFrame:
-    """Points at which not all requests in flight run."""
-    return points[points["mean_running_batch"] < CLEARLY_BELOW * points["batch"]]
 
 
 def _closed_form(simulation: Simulation, context: int) -> pd.DataFrame:
@@ -189,7 +190,7 @@ def _expected(simulation: Simulation, batch: int, num_draft_tokens: int, context
     return drafted.tokens_per_s / plain.tokens_per_s
 
 
-def _row(simulation: Simulation, runs: Runs, point: Point, context: int) -> dict[str, float]:
+def _row(simulation: Simulation, runs: Runs, point: Point, context: int) -> dict[str, object]:
     run, baseline = runs[point], runs[Point(point.batch, 0)]
     throughput = mean_interval(run.tokens_per_s)
     speedup = paired_speedup_interval(run.tokens_per_s, baseline.tokens_per_s)
@@ -205,6 +206,7 @@ def _row(simulation: Simulation, runs: Runs, point: Point, context: int) -> dict
         "closed_form_speedup": _expected(simulation, point.batch, point.num_draft_tokens, context),
         "acceptance_length": float(np.mean(run.acceptance_length)),
         "mean_running_batch": float(np.mean(run.running_batch)),
+        "limit": limit_of(point, run),
         "ttft_p50_s": float(np.mean(run.ttft_p50)),
         "tpot_p50_s": float(np.mean(run.tpot_p50)),
     }

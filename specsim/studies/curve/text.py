@@ -16,8 +16,10 @@ from specsim.analysis.crossings import Crossings
 from specsim.inputs.models.scenario import Scenario
 from specsim.reporting.columns import Table, shown, verdict_colour
 from specsim.reporting.fleet import fleet_words
-from specsim.reporting.wording import drafts, from_to, pays_throughout
+from specsim.reporting.wording import drafts, from_to, listed, pays_throughout
 from specsim.studies.curve.run import CurveResult
+from specsim.studies.curve.waiting import Binding
+from specsim.studies.shared.limits import BUDGET, CACHE, PLACES
 from specsim.units import plural
 
 
@@ -61,8 +63,9 @@ def featured_draft_length(scenario: Scenario, result: CurveResult) -> int:
 def headline(scenario: Scenario, result: CurveResult) -> str:
     """The answer in a clause, without a full stop."""
     k = featured_draft_length(scenario, result)
-    speedups = _speedups(result, k)
-    return f"{_who(scenario, k)} {pays(result.crossings[k], from_to(speedups.index.min(), speedups.index.max()))}"
+    batches = _speedups(result, k).index
+    larger = " (larger ones do not run at once)" if batches.max() < result.batches[-1] else ""
+    return f"{_who(scenario, k)} {pays(result.crossings[k], from_to(batches.min(), batches.max()))}{larger}"
 
 
 def pays(found: Crossings, batches: str) -> str:
@@ -72,6 +75,8 @@ def pays(found: Crossings, batches: str) -> str:
         found: what a curve says.
         batches: that were simulated, in words.
     """
+    if not (found.pays or found.costs or found.undecided):
+        return "is not judged: at every batch simulated some requests wait; write smaller ones in curve.batches"
     if found.verdict in ("always pays", "never pays"):
         return pays_throughout(batches, pays=found.verdict == "always pays")
     established = [crossing for crossing in found.crossings if crossing.established]
@@ -95,15 +100,16 @@ def _consequence(found: Crossings, speedups: pd.Series[float]) -> str:
         return f": it costs {_losses(speedups)}"
     established = [crossing for crossing in found.crossings if crossing.established]
     if not established:
-        return "; run more replications"
+        return "; run more replications" if found.undecided else ""
     if len(established) == 1 and established[0].stops_paying:
         return f"; beyond, it costs up to {_loss(speedups[speedups.index > established[0].batch].min())}"
     return ""
 
 
 def _speedups(result: CurveResult, k: int) -> pd.Series[float]:
-    rows = result.points[result.points["num_draft_tokens"] == k]
-    return rows.set_index("batch")["speedup"]
+    """Batch → speedup, among those that run at once; all of them where none does."""
+    rows = result.points[result.points["num_draft_tokens"] == k].set_index("batch")["speedup"]
+    return rows[rows.index.isin(result.running or result.batches)]
 
 
 def _undecided(found: Crossings, batches: str) -> str:
@@ -161,22 +167,33 @@ def limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
     """What the reader must know to read the numbers right."""
     if scenario.fleet is not None:
         yield f"Batches and output tokens/s are of the whole fleet: {fleet_words(scenario.fleet)}."
-    if result.running_limit is not None:
-        yield _waiting(scenario, result, result.running_limit)
+    yield from map(partial(_waits, scenario, result), result.waiting)
+    if result.waiting:
+        yield "No break-even is sought where requests wait."
     yield from result.run_lengths
     yield from result.notes
 
 
-def _waiting(scenario: Scenario, result: CurveResult, most: float) -> str:
-    """How many requests run at once, and from which batch on others wait; with which draft lengths, if not with all."""
-    first = next(batch for batch in scenario.curve.batches if batch > most)
-    lengths = {0, *scenario.compared_draft_lengths}
-    by_length = result.running_by_length(first)
-    why = "memory and the engine's limits"
-    if not by_length or lengths <= by_length.keys():
-        return f"About {most:.0f} requests run at once, given {why}; from batch {first} on the rest wait."
-    found = ", ".join(f"{running:.0f} with {drafts(scenario, k)}" for k, running in sorted(by_length.items()) if k)
-    return f"At batch {first}, {why} let only some requests run at once: {found}; the rest wait."
+def _waits(scenario: Scenario, result: CurveResult, found: Binding) -> str:
+    """From which batch on how many requests run, and what the others wait for."""
+    first, simulated = found.batches[0], {int(batch) for batch in result.points["batch"]}
+    onwards = len(found.batches) > 1 and set(found.batches) == {batch for batch in simulated if batch >= first}
+    where = f"From batch {first} on" if onwards else f"At batch {listed([str(batch) for batch in found.batches])}"
+    lengths, drafting = {0, *scenario.compared_draft_lengths}, ""
+    if set(found.num_draft_tokens) == lengths - {0}:
+        drafting = " with drafts"
+    elif found.num_draft_tokens == (0,):
+        drafting = " without drafts"
+    elif set(found.num_draft_tokens) != lengths:
+        drafting = f" with {listed([str(k) for k in found.num_draft_tokens])} {drafted(scenario)}"
+    run = from_to(*(f"{running:.0f}" for running in found.running))
+    everywhere = "" if scenario.fleet is None else " of all replicas"
+    why = {
+        PLACES: f"the engine's {found.room:,} places{everywhere} are taken ({found.setting})",
+        BUDGET: f"the engine's {found.room:,} tokens of a step{everywhere} are taken ({found.setting})",
+        CACHE: f"the KV cache of {found.room:,} tokens{everywhere} is full",
+    }
+    return f"{where}, {run} requests run at once{drafting} and the rest wait: {why[found.limit]}."
 
 
 def curve_table(scenario: Scenario, result: CurveResult) -> Table[int]:

@@ -88,11 +88,11 @@ def fixed_table(decision: Decision) -> Table[FixedLength]:
             ),
             *with_ends(
                 "over_none", attrgetter("over_none"),
-                "throughput over that without speculation, geometric mean over batches",
+                "throughput over that without speculation, geometric mean over batches that run at once",
                 head="vs none", cell=lambda row: over_one(row.over_none),
             ),
             *with_ends(
-                "regret", attrgetter("regret"), "share of the schedule's throughput lost, mean over batches",
+                "regret", attrgetter("regret"), "share of the schedule's throughput lost, mean over the same batches",
                 head="lost vs schedule", cell=lambda row: lost(row.regret),
             ),
             *with_ends(

@@ -51,7 +51,7 @@ class FixedLength(NamedTuple):
 
     Attributes:
         num_draft_tokens: 0 for no speculation.
-        over_none: throughput over that without speculation, the geometric mean over batches.
+        over_none: throughput over that without speculation, the geometric mean over batches that run at once.
         regret: share of the schedule's throughput that it loses; negative where it gains.
         worst: the share at the batch where it is largest.
         worst_batch: that batch.
@@ -73,7 +73,8 @@ class Decision:
         schedule: draft lengths by batch; of one row where one length is best everywhere.
         choices: one for each batch of the grid.
         fixed: one for each draft length, and for none.
-        over_none: the schedule's throughput over that without speculation, the geometric mean over batches.
+        over_none: the schedule's throughput over that without speculation, the geometric mean over the batches that run
+            at once; over all where none does.
         over_fixed: the same over that of the best single length.
         warnings: what a planner has to know before setting it, in sentences.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
@@ -196,11 +197,15 @@ def decision_of(curve: CurveResult, schedule: SchedulePolicy, under_schedule: Th
             that never drafts.
     """
     batches, fixed_lengths = curve.batches, sorted({k for _, k in curve.throughputs})
+    averaged = [i for i, batch in enumerate(batches) if batch in curve.averaged]
     longest = schedule.num_draft_tokens
     source = under_schedule if longest else curve.throughputs
     scheduled = np.array([source[Point(batch, longest)] for batch in batches])
     of_length = {k: np.array([curve.throughputs[Point(batch, k)] for batch in batches]) for k in fixed_lengths}
-    fixed = tuple(_fixed_length(k, batches, of_length[k], of_length[0], scheduled) for k in fixed_lengths)
+    fixed = tuple(
+        _fixed_length(k, curve.averaged, *(values[averaged] for values in (of_length[k], of_length[0], scheduled)))
+        for k in fixed_lengths
+    )
     best = of_length[least_regret(fixed).num_draft_tokens]
     most = math.floor(curve.running_limit or batches[-1])
     choices = tuple(
@@ -218,8 +223,8 @@ def decision_of(curve: CurveResult, schedule: SchedulePolicy, under_schedule: Th
         schedule=schedule,
         choices=choices,
         fixed=fixed,
-        over_none=_over_batches(scheduled, of_length[0]),
-        over_fixed=_over_batches(scheduled, best),
+        over_none=_over_batches(scheduled[averaged], of_length[0][averaged]),
+        over_fixed=_over_batches(scheduled[averaged], best[averaged]),
     )
 
 

@@ -10,7 +10,8 @@ from specsim.inputs.models.schedule import ScheduleRow
 from specsim.inputs.read.scenario import Inputs
 from specsim.interop.engines_config import Setting, checkpoint_of, sglang_setting, tensorrt_setting, vllm_setting
 from specsim.reporting.intervals import over_one, percents
-from specsim.reporting.wording import draft_tokens, from_to
+from specsim.reporting.wording import draft_tokens, from_to, listed
+from specsim.studies.curve.run import CurveResult
 from specsim.studies.curve.text import limits
 from specsim.studies.decide.run import Decision
 from specsim.units import plural
@@ -39,15 +40,21 @@ def decision_sentences(inputs: Inputs, decision: Decision) -> list[str]:
         *limits(inputs.scenario, decision.curve),
         *_beyond(inputs, decision),
         *(f"Warning: {warning}" for warning in decision.warnings),
-        f"Means weight the batches below equally, with 95 % intervals ({repeats}); the schedule was "
+        f"Means weight {_which(decision.curve)} equally, with 95 % intervals ({repeats}); the schedule was "
         "simulated as written.",
         f"All gains assume the engine profile of the scenario ({inputs.engine.name}); for another engine, set "
         "deployment.engine.",
     ]
 
 
+def _which(curve: CurveResult) -> str:
+    if curve.averaged == curve.batches:
+        return "the batches below"
+    return f"the batches that run at once ({listed([str(batch) for batch in curve.averaged])})"
+
+
 def _headline(decision: Decision) -> str:
-    batches = from_to(decision.curve.batches[0], decision.curve.batches[-1])
+    batches = from_to(decision.curve.averaged[0], decision.curve.averaged[-1])
     if not decision.schedule.num_draft_tokens:
         return f"Leave speculation off: no draft length clearly pays at any batch simulated, {batches}."
     return (

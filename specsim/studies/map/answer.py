@@ -31,6 +31,7 @@ CELL_COLUMNS: Described = {
     "closed_form_speedup": ("", "speedup on paper; empty where not all requests run at once"),
     "mean_running_batch": ("requests", "requests in a step, mean"),
     "all_run": ("", "whether all requests in flight run at once, whatever is drafted"),
+    "limit": ("", "what those that wait wait for: max_num_seqs, max_num_batched_tokens or KV cache"),
     **interval_described("acceptance_length", "tokens", "tokens per verify, the recovered or bonus token included"),
     **interval_described("required_tokens", "tokens", "tokens per verify from which on speculation pays"),
     **interval_described("required_overlap", "", "constant acceptance α of a chain that yields as many"),

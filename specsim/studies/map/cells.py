@@ -7,18 +7,13 @@ import numpy as np
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
 from specsim.simulation.expected import decode_step
 from specsim.simulation.replica import Simulation
-from specsim.studies.curve.grid_runs import CLEARLY_BELOW, Runs, speedups
+from specsim.studies.curve.grid_runs import Runs, speedups
 from specsim.studies.map.required import UNKNOWN, required
+from specsim.studies.shared.limits import limit_of
 from specsim.studies.shared.points import Point
 
 
-def running(runs: Runs) -> Runs:
-    """The points of batches that run at once, whatever is drafted."""
-    waiting = {p.batch for p, found in runs.items() if found.running_batch.mean() < CLEARLY_BELOW * p.batch}
-    return {point: found for point, found in runs.items() if point.batch not in waiting}
-
-
-def cell_row(simulation: Simulation, context: int, runs: Runs, point: Point, *, all_run: bool) -> dict[str, float]:
+def cell_row(simulation: Simulation, context: int, runs: Runs, point: Point, *, all_run: bool) -> dict[str, object]:
     """A row of the table.
 
     Args:
@@ -30,7 +25,7 @@ def cell_row(simulation: Simulation, context: int, runs: Runs, point: Point, *, 
     """
     run, k = runs[point], point.num_draft_tokens
     speedup = paired_speedup_interval(run.tokens_per_s, runs[Point(point.batch, 0)].tokens_per_s)
-    row: dict[str, float] = {
+    row: dict[str, object] = {
         "context": context,
         "batch": point.batch,
         "num_draft_tokens": k,
@@ -39,6 +34,7 @@ def cell_row(simulation: Simulation, context: int, runs: Runs, point: Point, *, 
         "closed_form_speedup": _expected(simulation, context, point) if all_run else np.nan,
         "mean_running_batch": float(run.running_batch.mean()),
         "all_run": all_run,
+        "limit": limit_of(point, run),
     }
     if k == 0:
         return row

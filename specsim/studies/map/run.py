@@ -18,7 +18,8 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.replica import Simulation
 from specsim.studies.curve.grid_runs import Runs, crossings_of, run_curve
 from specsim.studies.map import grid
-from specsim.studies.map.cells import cell_row, running
+from specsim.studies.map.cells import cell_row
+from specsim.studies.shared.limits import running
 from specsim.studies.shared.notes import input_notes, run_length_notes
 from specsim.studies.shared.points import Point, Progress
 
@@ -108,7 +109,6 @@ def simulate_map(inputs: Inputs, *, jobs: int | None = None, progress: Progress 
                 [asked] if asked else lengths,
                 jobs or os.cpu_count() or 1,
                 lambda share: progress(share / len(contexts)),
-                running,
             )
             interrupted = found.interrupted
             if not found.missing:
@@ -176,10 +176,7 @@ def _result(
         lengths={context: grid.lengths_at(inputs, context) for context in runs},
         cells=cells,
         crossings={
-            (context, k): crossings_of(k, running(found))
-            for context, found in runs.items()
-            if running(found)
-            for k in compared
+            (context, k): crossings_of(k, found) for context, found in runs.items() if running(found) for k in compared
         },
         notes=(*_notes(inputs), *run_length_notes(inputs, shown), *input_notes(longest)),
         extrapolation=longest.extrapolation(farthest(reached)),

@@ -114,15 +114,21 @@ def _typical_batch(scenario: Scenario, result: MapResult) -> int:
 
 
 def _waiting(result: MapResult) -> Iterator[str]:
-    waiting = result.cells[(result.cells["num_draft_tokens"] == 0) & ~result.cells["all_run"]]
-    first = waiting.groupby("context")["batch"].min()
-    if first.empty:
+    waiting = result.cells[result.cells["limit"] != ""].sort_values(["context", "batch", "num_draft_tokens"])
+    if waiting.empty:
         return
-    spans = [(batch, [context for context, _ in span]) for batch, span in groupby(first.items(), lambda item: item[1])]
-    found = [f"{batch} at {from_to(f'{contexts[0]:,}', f'{contexts[-1]:,}')}" for batch, contexts in spans]
+    first = waiting.groupby("context")[["batch", "limit"]].first()
+    spans = [
+        (limit, [context for context, *_ in span])
+        for limit, span in groupby(first.itertuples(), lambda row: (row.batch, row.limit))
+    ]
+    found = [
+        f"{batch} at {from_to(f'{contexts[0]:,}', f'{contexts[-1]:,}')} tokens ({limit})"
+        for (batch, limit), contexts in spans
+    ]
     yield (
-        "Not all requests run at once, as memory and the engine's limits allow, from these batches on: "
-        f"{', '.join(found)} tokens. There a batch is not what it says, and the map is hatched."
+        "From these batches on some requests wait, for the limit in brackets: "
+        f"{', '.join(found)}. There a batch is not what it says, and the map is hatched."
     )
 
 

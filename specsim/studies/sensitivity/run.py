@@ -112,7 +112,7 @@ def _alone(inputs: Inputs, num_draft_tokens: int) -> Inputs:
 
 
 def _shared_batches(curve: CurveResult, num_draft_tokens: int, change: float) -> tuple[int, ...]:
-    """Batches at which all are compared: the grid, and more around the break-even of the scenario as it stands.
+    """Batches at which all are compared: those of the grid that run at once, and more around the break-even.
 
     Were each curve refined at its own crossing, ends would differ by the sampling error of different batches as well.
 
@@ -123,11 +123,11 @@ def _shared_batches(curve: CurveResult, num_draft_tokens: int, change: float) ->
     """
     stops = _outcome(curve, num_draft_tokens).break_even
     if stops is None:
-        return curve.batches
+        return curve.averaged
     powers = [sign * slope for slope in SLOPES for sign in (-1, 1)]
     around = {round(stops.batch * (1 + change) ** power) for power in powers}
-    within = {batch for batch in around if curve.batches[0] < batch < curve.batches[-1]}
-    return tuple(sorted({*curve.points["batch"].tolist(), *within}))
+    within = {batch for batch in around if curve.running[0] < batch < curve.running[-1]}
+    return tuple(sorted({*curve.running, *within}))
 
 
 def _at_batches(inputs: Inputs, batches: tuple[int, ...]) -> Inputs:

@@ -13,6 +13,7 @@ from specsim.analysis.metrics import reach
 from specsim.analysis.run_view import RunView
 from specsim.analysis.settling import drift_matters, settled_windows
 from specsim.analysis.steady import Window
+from specsim.analysis.waiting import waiting_by_limit
 from specsim.arrays import Floats
 from specsim.engine.run import warm_up
 from specsim.errors import InfeasibleError
@@ -52,6 +53,7 @@ class PointRuns:
         acceptance_length: tokens per verify of rounds that the end of the output cannot cut short.
         ttft_p50, tpot_p50: median latencies [s].
         step_tokens, step_requests, step_context: most tokens, requests and KV entries read in a step.
+        wait_for_place, wait_for_budget, wait_for_cache: mean requests that wait for each limit, see ``Waiting``.
         num_requests: of each run.
         drifts: whether runs as long as they may be still drift, see ``settling.drift_matters``.
     """
@@ -65,6 +67,9 @@ class PointRuns:
     step_tokens: Floats
     step_requests: Floats
     step_context: Floats
+    wait_for_place: Floats
+    wait_for_budget: Floats
+    wait_for_cache: Floats
     num_requests: int = 0
     drifts: bool = False
 
@@ -120,7 +125,8 @@ def run_point(inputs: Inputs, point: Point, policy: Policy | None = None) -> Poi
         windows = settled_windows(runs, begun_settled=settled)
         drifts = drift_matters(runs, windows)
         if not drifts or number == LONGEST * least or not _can_serve(simulation, point, 2 * number, replications):
-            return replace(PointRuns(*_columns(runs, windows, point)), num_requests=number, drifts=drifts)
+            found = PointRuns(*_columns(simulation, runs, windows, point))
+            return replace(found, num_requests=number, drifts=drifts)
         number *= 2
 
 
@@ -150,13 +156,20 @@ def _run(simulation: Simulation, point: Point, number: int, replication: int, po
     )
 
 
-def _columns(runs: Sequence[RunRecords], windows: Sequence[Window | None], point: Point) -> Floats:
+def _columns(
+    simulation: Simulation, runs: Sequence[RunRecords], windows: Sequence[Window | None], point: Point
+) -> Floats:
     """What ``PointRuns`` has of each run [columns, replications]."""
     rows = []
+    places, budgets = np.array(simulation.step_limits(point.num_draft_tokens)).T
+    pools = np.array(simulation.kv_pools(point.num_draft_tokens))
+    most_drafts = simulation.sources.draft_shape(point.num_draft_tokens).max_nodes
     for records, window in zip(runs, windows, strict=True):
         whole, steady = RunView(records), RunView(records, window)
         length = whole.acceptance.untouched_acceptance_length if point.num_draft_tokens else 1.0
         throughput = math.nan if window is None else steady.tokens_per_s
         served = (throughput, steady.user_rate, steady.running_batch)
-        rows.append((*served, length, steady.ttft.p50, steady.tpot.p50, *reach(records.steps)))
+        longest = int((records.requests.prompt_tokens + records.requests.output_tokens).max()) + most_drafts
+        waiting = waiting_by_limit(records.steps, places, budgets, pools, longest + simulation.block_size, window)
+        rows.append((*served, length, steady.ttft.p50, steady.tpot.p50, *reach(records.steps), *waiting))
     return np.array(rows).T

@@ -21,7 +21,9 @@ def curve_of(speedups, running=None, batches=BATCHES, spread=0.001, free=67, not
         for k, speedup in ((0, 1.0), (K, speedups[i])):
             row = {"batch": batch, "num_draft_tokens": k, "tokens_per_s": 100.0 * speedup, "speedup": speedup}
             low, high = speedup * (1 - 3 * spread), speedup * (1 + 3 * spread)
-            rows.append(row | {"speedup_low": low, "speedup_high": high, "mean_running_batch": running[i]})
+            limit = "KV cache" if running[i] < 0.98 * batch else ""
+            row |= {"mean_running_batch": running[i], "limit": limit}
+            rows.append(row | {"speedup_low": low, "speedup_high": high})
     found = {K: find_crossings(batches, replications)}
     return CurveResult(tuple(batches), pd.DataFrame(rows), pd.DataFrame(), found, {K: free}, notes)
 

@@ -28,7 +28,7 @@ GRID = [8, 64, 512]
 COLUMNS = {
     *("batch", "num_draft_tokens", "tokens_per_s", "tokens_per_s_low", "tokens_per_s_high"),
     *("speedup", "speedup_low", "speedup_high", "closed_form_speedup", "acceptance_length"),
-    *("mean_running_batch", "ttft_p50_s", "tpot_p50_s"),
+    *("mean_running_batch", "limit", "ttft_p50_s", "tpot_p50_s"),
 }
 
 

@@ -1,11 +1,13 @@
 """The answer in words: what each shape of curve says, and what it must not say."""
 
-import pandas as pd
+from dataclasses import replace
+
 import pytest
 
-from specsim.inputs.models.scenario import Curve
-from specsim.studies.curve.run import CurveResult
+from specsim.analysis.crossings import find_crossings
+from specsim.studies.curve.grid_runs import crossings_of
 from specsim.studies.curve.text import curve_sentences, curve_table, featured_draft_length, limits
+from specsim.studies.curve.waiting import Binding
 
 
 @pytest.fixture
@@ -78,22 +80,50 @@ def test_best_draft_length_by_batch(curve, scenario):
     assert "Best number of draft tokens by batch: 3 from 1 to 64; none at 256." in sentences
 
 
-def test_requests_that_wait(curve, scenario):
-    sentences = curve_sentences(scenario(), curve([2] * 5, running=[1, 4, 16, 50, 51]))
-    assert any(
-        sentence.startswith("About 51 requests run at once") and sentence.endswith("from batch 64 on the rest wait.")
-        for sentence in sentences
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            Binding("max_num_seqs", "speculation_max_num_seqs", 48, (64, 256), (3,), (48.0, 48.0)),
+            "From batch 64 on, 48 requests run at once with drafts and the rest wait: "
+            "the engine's 48 places are taken (speculation_max_num_seqs).",
+        ),
+        (
+            Binding("KV cache", "KV cache", 440112, (256,), (0, 3), (111.4, 116.6)),
+            "At batch 256, 111 to 117 requests run at once and the rest wait: the KV cache of 440,112 tokens is full.",
+        ),
+        (
+            Binding("max_num_batched_tokens", "max_num_batched_tokens", 8192, (16, 64), (0,), (13.0, 54.0)),
+            "At batch 16 and 64, 13 to 54 requests run at once without drafts and the rest wait: "
+            "the engine's 8,192 tokens of a step are taken (max_num_batched_tokens).",
+        ),
+    ],
+)
+def test_the_limit_that_binds_is_named_with_its_batches_and_arms(curve, scenario, found, said):
+    result = replace(curve([2] * 5), waiting=(found,))
+    first, second = limits(scenario(), result)
+    assert first == said
+    assert second == "No break-even is sought where requests wait."
+
+
+def test_the_verdict_is_about_batches_that_run(curve, scenario):
+    """From 64 on only 50 run: what is lost there is the limit's, and neither costs nor a range are said of it."""
+    result = curve([2, 1.9, 1.8, 0.7, 0.4], running=[1, 4, 16, 50, 51])
+    assert result.running == [1, 4, 16]
+    result = replace(result, crossings={3: find_crossings((1, 4, 16), [[2, 1.9, 1.8], [2.01, 1.91, 1.81]])})
+    assert curve_sentences(scenario(), result)[0].startswith(
+        "With 3 draft tokens speculation pays at every batch simulated, 1 to 16 (larger ones do not run at once): "
+        "1.80× to 2.00×."
     )
 
 
-def test_requests_that_wait_with_some_draft_lengths_alone(scenario):
-    """States for each draft token can leave room for fewer requests with long drafts than with short ones or none."""
-    asked = scenario().model_copy(update={"curve": Curve(batches=(1, 64), num_draft_tokens=(1, 3))})
-    rows = [(1, 0, 1), (1, 1, 1), (1, 3, 1), (64, 0, 64), (64, 1, 63.8), (64, 3, 50.2)]
-    points = pd.DataFrame(rows, columns=["batch", "num_draft_tokens", "mean_running_batch"])
-    (sentence,) = limits(asked, CurveResult((1, 64), points, pd.DataFrame(), {}, {}))
-    assert sentence.startswith("At batch 64, memory and the engine's limits let only some requests run at once: ")
-    assert sentence.endswith(": 50 with 3 draft tokens; the rest wait.")
+def test_where_no_batch_runs_nothing_is_judged(curve, scenario):
+    result = curve([2] * 5, running=[0.5, 2, 8, 32, 64])
+    result = replace(result, crossings={3: crossings_of(3, {})})
+    assert curve_sentences(scenario(), result)[0].startswith(
+        "With 3 draft tokens speculation is not judged: at every batch simulated some requests wait; write smaller "
+        "ones in curve.batches."
+    )
 
 
 def test_nothing_waits(curve, scenario):

@@ -27,7 +27,8 @@ SMALL = (
 
 def curve_of(batches, found, running):
     at_once = dict(zip(batches, running, strict=True))
-    points = pd.DataFrame([{"batch": batch, "mean_running_batch": at_once[batch]} for batch, _ in found])
+    rows = [(batch, at_once[batch], "KV cache" if at_once[batch] < 0.98 * batch else "") for batch, _ in found]
+    points = pd.DataFrame(rows, columns=["batch", "mean_running_batch", "limit"])
     return CurveResult(batches, points, pd.DataFrame(), {}, {}, throughputs=found)
 
 
@@ -68,6 +69,16 @@ def test_batches_that_do_not_run_make_no_ranges():
     assert [(*row.batch, row.num_draft_tokens) for row in rows] == [(1, 6, 3), (7, 14, 1), (15, None, 0)]
     everything = as_they_run(curve_of(tuple(table), found, tuple(table)))
     assert everything == (found, list(table))
+
+
+def test_averages_are_over_batches_that_run():
+    """At 64 a fifth of the requests runs; what is gained and lost there counts for no average, but is in the table."""
+    found = decision({1: 200, 8: 500, 64: 792}, running=(1, 8, 13))
+    assert found.over_none.estimate == pytest.approx((2 * 1.25) ** 0.5)
+    assert found.fixed[1].regret.estimate == pytest.approx(1 - (150 / 200 * 500 / 500) ** 0.5)
+    assert [choice.over_none.estimate for choice in found.choices] == pytest.approx([2, 1.25, 0.99])
+    nothing_runs = decision({1: 200, 8: 500, 64: 792}, running=(0.5, 4, 13))
+    assert nothing_runs.over_none.estimate == pytest.approx((2 * 1.25 * 0.99) ** (1 / 3))
 
 
 def test_the_gain_over_batches_is_a_geometric_mean(known):

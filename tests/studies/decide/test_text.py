@@ -23,7 +23,7 @@ NEVER = {1: {0: 100, 1: 90, 3: 80}, 8: {0: 400, 1: 300, 3: 200}}
 def decided(table):
     """A schedule that does as well as the length that it drafts."""
     found = {Point(b, k): mean * LUCK for b, lengths in table.items() for k, mean in lengths.items()}
-    rows = [{"batch": b, "mean_running_batch": b, "num_draft_tokens": k} for b, k in found]
+    rows = [{"batch": b, "mean_running_batch": b, "limit": "", "num_draft_tokens": k} for b, k in found]
     curve = CurveResult(tuple(table), pd.DataFrame(rows), pd.DataFrame(), {}, {}, throughputs=found)
     schedule = schedule_of(found, curve.batches, (1, 3))
     under = {Point(b, schedule.num_draft_tokens): max(lengths.values()) * LUCK for b, lengths in table.items()}

@@ -13,7 +13,7 @@ from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import load_scenario
 from specsim.simulation.expected import decode_step
 from specsim.simulation.replica import Simulation
-from specsim.studies.map.cells import running
+from specsim.studies.shared.limits import running
 from specsim.studies.map.grid import (
     at_context,
     chosen_batches,
@@ -289,7 +289,8 @@ def test_no_break_even_is_sought_among_batches_that_wait(monkeypatch):
         factor = 1.0 if point.num_draft_tokens == 0 else 0.5 if point.batch == 512 else 1.5
         noise = np.array([0.99, 1.0, 1.01, 1.0]) if point.num_draft_tokens else np.ones(4)
         known, ones = min(point.batch, 400) * np.ones(4), np.ones(4)
-        return PointRuns(100 * factor * noise, known, 2.5 * ones, *[ones] * 6)
+        waiting = point.batch * np.ones(4) - known
+        return PointRuns(100 * factor * noise, ones, known, 2.5 * ones, *[ones] * 5, *[0 * ones] * 2, waiting)
 
     monkeypatch.setattr(points, "run_point", faked)
     settings = (FEW, "map.contexts=[256]", "map.batches=[1, 64, 512]", "map.num_draft_tokens=[3]")

@@ -35,7 +35,8 @@ def mapped(inputs, speedups, running=math.inf, **changes):
             crossings[context, 3] = find_crossings(at_once, noisy[:, : len(at_once)])
         for i, batch in enumerate(BATCHES):
             shared = {"context": context, "batch": batch, "all_run": batch in at_once}
-            shared |= {"mean_running_batch": min(batch, running / context)}
+            limit = "" if batch in at_once else "KV cache"
+            shared |= {"mean_running_batch": min(batch, running / context), "limit": limit}
             rows.append(shared | {"num_draft_tokens": 0, "tokens_per_s": 100.0, "speedup": 1.0})
             needed = required(np.full(3, TOKENS), noisy[:, i], 3, inputs.scenario.speculation)
             named = {"required_tokens": needed.tokens, "required_overlap": needed.overlap}
@@ -105,8 +106,8 @@ def test_batches_that_do_not_run_at_once_are_said_and_leave_no_figures(inputs):
     result = mapped(inputs, {256: (2, 1.8, 1.7), 1024: (2, 1.8, 3.33)}, running=200_000)
     sentences = map_sentences(inputs, result)
     assert sentences[0].endswith("; at 1,024 tokens it pays at every batch simulated, 1 to 32.")
-    (found,) = [sentence for sentence in sentences if "run at once" in sentence]
-    assert "from these batches on: 512 at 1,024 tokens" in found
+    (found,) = [sentence for sentence in sentences if "some requests wait" in sentence]
+    assert "for the limit in brackets: 512 at 1,024 tokens (KV cache)." in found
     text = text_of(inputs, result)
     assert "195 run" in text
     assert "3.33" not in text
