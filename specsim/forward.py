@@ -91,11 +91,15 @@ class Reach(NamedTuple):
         step_tokens: most tokens computed in a step: those decoded, their drafts, and prompts.
         requests: most requests in a step.
         context_tokens: most KV entries read in a step, over all its requests.
+        beyond_device, beyond_profile: share of the time in steps that have more tokens than the device's matrix
+            products were measured with, or go beyond what the engine profile was calibrated on.
     """
 
     step_tokens: int
     requests: int
     context_tokens: int
+    beyond_device: float = 1.0
+    beyond_profile: float = 1.0
 
 
 def farthest(reached: Iterable[Reach]) -> Reach:

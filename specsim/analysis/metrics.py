@@ -37,7 +37,20 @@ def covered(steps: StepRecords, window: Window | None = None) -> float:
     return float(np.maximum(end - np.maximum(start, before), 0.0).sum())
 
 
-def reach(steps: StepRecords) -> Reach:
-    """Largest sums that the steps of a run reached; requests are those running, whether or not all fitted the step."""
+def reach(steps: StepRecords, rows: int | None = None, calibrated: Reach | None = None) -> Reach:
+    """Largest sums that the steps of a run reached; requests are those running, whether or not all fitted the step.
+
+    Args:
+        steps: of a run.
+        rows: most tokens of a step that the device's matrix products were measured with; None where not known.
+        calibrated: how far the steps went that the engine profile was calibrated on; None where not known.
+    """
     tokens = steps.num_decodes + steps.num_draft_tokens + steps.num_prompt_tokens
-    return Reach(int(tokens.max()), int(steps.num_running.max()), int(steps.context_tokens.max()))
+    seconds = steps.end - steps.start
+    sums = tokens, steps.num_running, steps.context_tokens
+    more = tokens > (np.inf if rows is None else rows)
+    beyond = np.zeros(len(seconds), bool)
+    for mine, most in zip(sums, calibrated or (), strict=False):
+        beyond |= mine > most
+    shares = (float(seconds[which].sum() / seconds.sum()) for which in (more, beyond))
+    return Reach(*(int(column.max()) for column in sums), *shares)

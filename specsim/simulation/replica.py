@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
-from specsim.costs.extrapolation import Extrapolation, beyond_device, beyond_profile
+from specsim.analysis.metrics import reach
+from specsim.costs.extrapolation import Extrapolation, beyond_device, beyond_profile, calibrated_reach
 from specsim.costs.linear import Linear
 from specsim.costs.memory import MemoryPlan, memory_plan
 from specsim.costs.passes import PassCost
@@ -20,7 +21,7 @@ from specsim.inputs.models.drafters import NgramLookup, pass_kind
 from specsim.inputs.models.policy import Policy, StaticPolicy
 from specsim.inputs.models.workload import ClosedLoop, Load, Replay
 from specsim.inputs.read.scenario import Inputs
-from specsim.records import RunRecords
+from specsim.records import RunRecords, StepRecords
 from specsim.simulation.feasible import Room, check_lengths
 from specsim.simulation.shapes import deployed_drafter, deployed_target, product_times, whole_shapes
 from specsim.simulation.sources import Sources
@@ -130,11 +131,8 @@ class Simulation:
         """How the engine is to serve; arguments as of ``run``."""
         scenario, engine = self.inputs.scenario, self.inputs.engine
         speculating, drafter = num_draft_tokens > 0, scenario.speculation.drafter
-        memory, shape, swap = (
-            self.memory(speculating),
-            self.sources.draft_shape(num_draft_tokens),
-            scenario.deployment.swap,
-        )
+        memory, swap = self.memory(speculating), scenario.deployment.swap
+        shape = self.sources.draft_shape(num_draft_tokens)
         max_num_seqs, max_num_batched_tokens = self._limits(speculating)
         source, *others = self.sources.of(num_draft_tokens)
         return ReplicaConfig(
@@ -198,18 +196,20 @@ class Simulation:
         """What the cache of a prompt takes, the drafter's beside the target's, each entry once over all devices [B]."""
         return sum(shape.cached_bytes(tokens) for shape in self._whole_shapes(speculating))
 
-    def extrapolation(self, reached: Reach) -> Extrapolation | None:
-        """What leaves the ranges that the figures used were measured over, in steps that go so far.
+    def reach(self, steps: StepRecords) -> Reach:
+        """How far the steps of a run went, and for how long beyond the ranges of this device and engine profile."""
+        measured = self.inputs.device.measured_range
+        return reach(steps, measured.linear_rows if measured else None, calibrated_reach(self.inputs.engine))
 
-        The ideal device uses none; of a device's, those are not used for which an engine profile brings its own.
-        """
+    def extrapolation(self, reached: Reach) -> Extrapolation | None:
+        """What leaves the ranges that the figures used were measured over, as far as it counts, in such steps."""
         engine, shapes = self.inputs.engine, [shape for shape in (self.target, self.drafter) if shape]
         if self.inputs.scenario.deployment.ideal:
             return None
-        own = engine.kernels is not None and engine.kernels.linear.model_fields_set
-        device = None if own else beyond_device(self.inputs.device, shapes, reached.step_tokens)
-        profile = beyond_profile(engine, reached)
-        return Extrapolation(device, profile) if device or profile else None
+        own = engine.kernels is not None and engine.kernels.linear.model_fields_set  # not the device's
+        device = None if own else beyond_device(self.inputs.device.measured_range, shapes, reached)
+        found = Extrapolation(device, beyond_profile(engine, reached))
+        return found if any(found) else None
 
     @property
     def num_requests(self) -> int:

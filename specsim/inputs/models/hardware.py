@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from specsim.inputs.models.base import Bandwidth, Bytes, Compute, Count, Duration, Input, Number, Power
+from specsim.inputs.models.base import Bandwidth, Bytes, Compute, Count, Duration, Fraction, Input, Number, Power
 
 Efficiency = Annotated[Number, Field(gt=0, le=1.5)]
 Sharpness = Annotated[Number, Field(ge=0.1, le=100)]
@@ -150,6 +150,10 @@ class MeasuredRange(Input):
     """Most rows of a matrix product."""
     linear_weights: Bytes | None = None
     """Smallest weights of a matrix product."""
+    more_rows_error: Fraction | None = None
+    """Median error of the prices of products with more rows. Left out: not known."""
+    smaller_weights_error: dict[Bytes, Fraction] | None = None
+    """The same of products whose weights are smaller, by the size that they are below. Left out: not known."""
 
 
 class Device(Sourced):

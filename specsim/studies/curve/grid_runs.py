@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from specsim.analysis.crossings import Crossings, find_crossings
 from specsim.arrays import Floats
+from specsim.forward import Reach
 from specsim.inputs.read.scenario import Inputs
 from specsim.studies.shared.limits import running
 from specsim.studies.shared.points import Point, PointRuns, Progress, run_all
@@ -97,6 +98,21 @@ def crossings_of(k: int, runs: Runs) -> Crossings:
     if not batches:
         return Crossings("undecided", (), (), (), ())
     return find_crossings(batches, np.stack([speedups(runs, Point(batch, k)) for batch in batches], axis=1))
+
+
+def deciding(asked: int, runs: Runs, crossings: Mapping[int, Crossings]) -> Iterator[Reach]:
+    """How far those runs went that an answer rests on: up to the last break-even of what is drafted, or all.
+
+    Args:
+        asked: the draft length that the answer is about; 0 for all.
+        runs: of all points.
+        crossings: draft length → where it stops paying; empty where that is not known.
+    """
+    found = crossings[asked].crossings if asked in crossings else ()
+    last = max((round(crossing.batch) for crossing in found if crossing.established), default=None)
+    for point, run in runs.items():
+        if (last is None or point.batch <= last) and (not asked or point.num_draft_tokens in (0, asked)):
+            yield run.reach
 
 
 def speedups(runs: Runs, point: Point) -> Floats:

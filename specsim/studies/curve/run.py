@@ -20,9 +20,9 @@ from specsim.simulation.expected import LENGTH_SAMPLE, decode_step, free_verify_
 from specsim.simulation.fleet import simulation_of
 from specsim.simulation.in_flight import num_drawn
 from specsim.simulation.replica import Simulation
-from specsim.studies.curve.grid_runs import Runs, crossings_of, run_curve
+from specsim.studies.curve.grid_runs import Runs, crossings_of, deciding, run_curve
 from specsim.studies.curve.waiting import Binding, binding_limits
-from specsim.studies.shared.limits import limit_of
+from specsim.studies.shared.limits import CAPS, limit_of
 from specsim.studies.shared.notes import input_notes, run_length_notes
 from specsim.studies.shared.points import Point, Progress, num_requests
 
@@ -72,7 +72,7 @@ class CurveResult:
     @property
     def running(self) -> list[int]:
         """Batches, besides the grid those at crossings, whose requests all run at once, whatever is drafted."""
-        waiting = set(self.points.loc[self.points["limit"] != "", "batch"])
+        waiting = set(self.points.loc[self.points["limit"].isin(CAPS), "batch"])
         return sorted(set(self.points["batch"]) - waiting)
 
     @property
@@ -123,15 +123,17 @@ def _result(simulation: Simulation, runs: Runs, missing: tuple[Point, ...]) -> C
     points = pd.DataFrame([_row(simulation, runs, point, context) for point in sorted(runs)])
     closed_form = _closed_form(simulation, context)
     largest = _largest_closed_form_batch(simulation, points)
+    crossings = {} if missing else {k: crossings_of(k, runs) for k in scenario.compared_draft_lengths}
+    asked = scenario.speculation.policy.num_draft_tokens
     return CurveResult(
         batches=scenario.curve.batches,
         points=points.assign(closed_form_speedup=points["closed_form_speedup"].where(points["batch"] <= largest)),
         closed_form=closed_form[closed_form["batch"] <= largest],
-        crossings={} if missing else {k: crossings_of(k, runs) for k in scenario.compared_draft_lengths},
+        crossings=crossings,
         free_batch=_free_batches(simulation),
         notes=tuple(input_notes(simulation)),
         run_lengths=tuple(run_length_notes(simulation.inputs, runs.items())),
-        extrapolation=simulation.extrapolation(farthest(run.reach for run in runs.values())),
+        extrapolation=simulation.extrapolation(farthest(deciding(asked, runs, crossings))),
         missing=missing,
         waiting=tuple(binding_limits(simulation, points)),
         throughputs={point: found.tokens_per_s for point, found in runs.items()},

@@ -16,12 +16,12 @@ from specsim.forward import farthest
 from specsim.inputs.models.lengths import FixedLengths
 from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.replica import Simulation
-from specsim.studies.curve.grid_runs import Runs, crossings_of, run_curve
+from specsim.studies.curve.grid_runs import Runs, crossings_of, deciding, run_curve
 from specsim.studies.map import grid
 from specsim.studies.map.cells import cell_row
 from specsim.studies.shared.limits import running
 from specsim.studies.shared.notes import input_notes, run_length_notes
-from specsim.studies.shared.points import Point, Progress
+from specsim.studies.shared.points import Point, PointRuns, Progress
 
 
 @dataclass(frozen=True)
@@ -166,23 +166,35 @@ def _result(
         ]
     )
     # steps of cells in which requests wait may compute again what had to make room, and no figure is drawn from them
-    shown = [one for found in runs.values() for one in running(found).items()]
-    reached = [run.reach for _, run in shown]
+    shown = {context: running(found) for context, found in runs.items() if running(found)}
+    crossings = {(context, k): crossings_of(k, found) for context, found in shown.items() for k in compared}
+    asked = inputs.scenario.speculation.policy.num_draft_tokens
+    reached = [
+        reach
+        for context, found in shown.items()
+        for reach in deciding(asked, found, {k: crossings[context, k] for k in compared})
+    ]
     longest = simulations[max(runs)]
     return MapResult(
         batches=tuple(batches),
         num_draft_tokens=compared,
-        featured=inputs.scenario.speculation.policy.num_draft_tokens or _gains_most(cells),
+        featured=asked or _gains_most(cells),
         lengths={context: grid.lengths_at(inputs, context) for context in runs},
         cells=cells,
-        crossings={
-            (context, k): crossings_of(k, found) for context, found in runs.items() if running(found) for k in compared
-        },
-        notes=(*_notes(inputs), *run_length_notes(inputs, shown), *input_notes(longest)),
+        crossings=crossings,
+        notes=(
+            *_notes(inputs),
+            *run_length_notes(inputs, _points(shown)),
+            *input_notes(longest),
+        ),
         extrapolation=longest.extrapolation(farthest(reached)),
         missing=tuple(context for context in contexts if context not in runs),
         interrupted=interrupted,
     )
+
+
+def _points(runs: Mapping[int, Runs]) -> list[tuple[Point, PointRuns]]:
+    return [one for found in runs.values() for one in found.items()]
 
 
 def _gains_most(cells: pd.DataFrame) -> int:

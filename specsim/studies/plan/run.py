@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from specsim.analysis.intervals import Interval
-from specsim.analysis.metrics import reach
 from specsim.analysis.steady import steady_window
 from specsim.arrays import Ints
 from specsim.costs.extrapolation import Extrapolation
@@ -237,7 +236,9 @@ def measure_arm(inputs: Inputs, arm: Arm) -> ArmResult:
         return ArmResult(arm, found, tuple(unloaded_latencies(trials, FLOOR_REQUESTS)), None, 0.0, None)
     run = trials.run(found.bound, 0, found.num_requests)
     short = bottleneck_of(trials.simulation, arm.num_draft_tokens, run, steady_window(run.requests))
-    return ArmResult(arm, found, (), short, float(run.requests.output_tokens.mean()), reach(run.steps))
+    return ArmResult(
+        arm, found, (), short, float(run.requests.output_tokens.mean()), trials.simulation.reach(run.steps)
+    )
 
 
 def missed_limits(inputs: Inputs, found: Mapping[str, ArmResult]) -> list[Problem]:

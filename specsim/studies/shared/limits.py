@@ -8,6 +8,9 @@ from specsim.studies.shared.points import Point, PointRuns
 
 CLEARLY_BELOW = 0.98  # when a smaller share of the requests in flight runs, a limit binds
 PLACES, BUDGET, CACHE = "max_num_seqs", "max_num_batched_tokens", "KV cache"
+CAPS = (PLACES, CACHE)
+"""Limits on how many run at once. The token budget is none: prompts take turns for it, and that drafts take tokens of
+it is among the costs of drafting."""
 
 
 def limit_of(point: Point, runs: PointRuns) -> str:
@@ -22,8 +25,8 @@ def limit_of(point: Point, runs: PointRuns) -> str:
 def running(runs: Mapping[Point, PointRuns]) -> dict[Point, PointRuns]:
     """The points of batches that run at once, whatever is drafted.
 
-    Where some wait, more in flight only means more that wait: no such batch exists, and a speedup there compares
-    limits as well, such as fewer places with drafts.
+    Above a cap, more in flight only means more that wait: no such batch exists, and a speedup there compares caps as
+    well, such as fewer places with drafts.
     """
-    waiting = {point.batch for point, found in runs.items() if limit_of(point, found)}
+    waiting = {point.batch for point, found in runs.items() if limit_of(point, found) in CAPS}
     return {point: found for point, found in runs.items() if point.batch not in waiting}

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from specsim.analysis.metrics import reach
 from specsim.analysis.run_view import RunView
 from specsim.analysis.settling import drift_matters, settled_windows
 from specsim.analysis.steady import Window
@@ -53,6 +52,7 @@ class PointRuns:
         acceptance_length: tokens per verify of rounds that the end of the output cannot cut short.
         ttft_p50, tpot_p50: median latencies [s].
         step_tokens, step_requests, step_context: most tokens, requests and KV entries read in a step.
+        beyond_device, beyond_profile: share of the time in steps beyond measured ranges, see ``Reach``.
         wait_for_place, wait_for_budget, wait_for_cache: mean requests that wait for each limit, see ``Waiting``.
         num_requests: of each run.
         drifts: whether runs as long as they may be still drift, see ``settling.drift_matters``.
@@ -67,6 +67,8 @@ class PointRuns:
     step_tokens: Floats
     step_requests: Floats
     step_context: Floats
+    beyond_device: Floats
+    beyond_profile: Floats
     wait_for_place: Floats
     wait_for_budget: Floats
     wait_for_cache: Floats
@@ -76,7 +78,13 @@ class PointRuns:
     @property
     def reach(self) -> Reach:
         """How far the steps of all replications went."""
-        return Reach(*(int(column.max()) for column in (self.step_tokens, self.step_requests, self.step_context)))
+        return Reach(
+            int(self.step_tokens.max()),
+            int(self.step_requests.max()),
+            int(self.step_context.max()),
+            float(self.beyond_device.max()),
+            float(self.beyond_profile.max()),
+        )
 
 
 def num_requests(inputs: Inputs, batch: int) -> int:
@@ -171,5 +179,5 @@ def _columns(
         served = (throughput, steady.user_rate, steady.running_batch)
         longest = int((records.requests.prompt_tokens + records.requests.output_tokens).max()) + most_drafts
         waiting = waiting_by_limit(records.steps, places, budgets, pools, longest + simulation.block_size, window)
-        rows.append((*served, length, steady.ttft.p50, steady.tpot.p50, *reach(records.steps), *waiting))
+        rows.append((*served, length, steady.ttft.p50, steady.tpot.p50, *simulation.reach(records.steps), *waiting))
     return np.array(rows).T

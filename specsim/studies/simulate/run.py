@@ -11,7 +11,6 @@ import numpy as np
 from specsim.analysis.intervals import Interval, mean_interval, paired_speedup_interval
 from specsim.analysis.invariants import violations_of_all
 from specsim.analysis.latencies import LatencyLimits
-from specsim.analysis.metrics import reach
 from specsim.analysis.run_metrics import CLASS_METRICS, METRICS, THROUGHPUT, Metric
 from specsim.analysis.run_view import RunView, Server
 from specsim.analysis.stability import Balance, Verdict, balance, verdict
@@ -193,7 +192,7 @@ def _found(simulation: Simulation, run: RunRecords, num_draft_tokens: int) -> _F
         whole_classes=whole_classes,
         share=0.0 if sent is None else float(sent.mean()),
         balance=balance(requests),
-        reached=reach(run.steps),
+        reached=simulation.reach(run.steps),
     )
 
 

@@ -13,7 +13,6 @@ from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import load_scenario
 from specsim.simulation.expected import decode_step
 from specsim.simulation.replica import Simulation
-from specsim.studies.shared.limits import running
 from specsim.studies.map.grid import (
     at_context,
     chosen_batches,
@@ -26,6 +25,7 @@ from specsim.studies.map.grid import (
 from specsim.studies.map.required import overlap_for, required
 from specsim.studies.map.run import simulate_map
 from specsim.studies.shared import points
+from specsim.studies.shared.limits import running
 from specsim.studies.shared.points import Point, PointRuns, run_point
 
 pytestmark = pytest.mark.slow
@@ -290,7 +290,7 @@ def test_no_break_even_is_sought_among_batches_that_wait(monkeypatch):
         noise = np.array([0.99, 1.0, 1.01, 1.0]) if point.num_draft_tokens else np.ones(4)
         known, ones = min(point.batch, 400) * np.ones(4), np.ones(4)
         waiting = point.batch * np.ones(4) - known
-        return PointRuns(100 * factor * noise, ones, known, 2.5 * ones, *[ones] * 5, *[0 * ones] * 2, waiting)
+        return PointRuns(100 * factor * noise, ones, known, 2.5 * ones, *[ones] * 7, *[0 * ones] * 2, waiting)
 
     monkeypatch.setattr(points, "run_point", faked)
     settings = (FEW, "map.contexts=[256]", "map.batches=[1, 64, 512]", "map.num_draft_tokens=[3]")

@@ -58,7 +58,7 @@ def test_runs_that_could_not_be_served_are_not_made(inputs, monkeypatch):
 
 
 def test_the_answer_says_so(inputs):
-    found = points.PointRuns(*[np.ones(2)] * 12, num_requests=6)
+    found = points.PointRuns(*[np.ones(2)] * 14, num_requests=6)
     four = replace(found, num_requests=48, drifts=True)
     assert list(run_length_notes(inputs, [(Point(2, 0), found), (Point(2, 1), found)])) == []
     assert list(run_length_notes(inputs, [(Point(2, 0), found), (Point(4, 1), four)])) == [

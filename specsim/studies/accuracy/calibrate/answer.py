@@ -12,7 +12,7 @@ import yaml
 
 import specsim
 from specsim.forward import Reach, farthest
-from specsim.inputs.models.engine import Engine
+from specsim.inputs.models.engine import CalibratedRange, Engine
 from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.folders import text_writer
 from specsim.reporting.publish import Answer
@@ -111,7 +111,7 @@ def profile_text(
     if engine.graphs and "graphs.eager_time_per_layer" not in sources and "graphs" not in sources:
         reference = "not identified by the figures: launching is taken to add nothing to the device's own time"
         sources["graphs.eager_time_per_layer"] = {"kind": "assumed", "reference": reference}
-    profile["measured_range"] = reached._asdict()
+    profile["measured_range"] = {name: getattr(reached, name) for name in CalibratedRange.model_fields}
     sources["measured_range"] = {"kind": "measured", "reference": f"the most in a step behind the figures of {tables}"}
     profile["sources"] = sources
     text: str = yaml.safe_dump(profile, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from specsim.analysis.metrics import reach
 from specsim.analysis.run_metrics import CLIENT_METRICS
 from specsim.analysis.run_view import RunView
 from specsim.arrays import Floats
@@ -46,6 +45,6 @@ def run_arm(inputs: Inputs, num_draft_tokens: int, replications: int) -> ArmRuns
         )
         view = RunView(run)
         rows.append([metric.value(view) for metric in CLIENT_METRICS.values()])
-        reached.append(reach(run.steps))
+        reached.append(simulation.reach(run.steps))
     values = np.repeat(rows, replications // len(rows), axis=0)
     return ArmRuns(values, simulation.extrapolation(farthest(reached)))
