@@ -27,6 +27,7 @@ class KVAttention(NamedTuple):
         prompt_pair_flops: the same for the queries of prompt chunks, where MLA does not work on the latent [FLOP].
         kv_heads: on the device, in each layer.
         window: tokens that a query sees back; None for all.
+        selected: tokens that each query reads of a whole cache, whichever an indexer chose; None for all.
     """
 
     layers: int
@@ -35,6 +36,7 @@ class KVAttention(NamedTuple):
     prompt_pair_flops: float
     kv_heads: float
     window: int | None = None
+    selected: int | None = None
 
     def cached_bytes(self, tokens: int) -> float:
         """Size of a sequence's cache [B]."""
@@ -75,11 +77,14 @@ class AttentionCost:
         verify_factor: float = 1.0,
     ) -> None:
         free = rates.weight_traffic_only
-        windowed = [] if free else [a for a in attentions if a.window is not None]
-        plain = [] if free else [a for a in attentions if a.window is None]
+        plain = [] if free else [a for a in attentions if a.window is None and a.selected is None]
         states = [] if free else states
         bandwidth, flops = rates.attention_bandwidth, rates.attention_flops
-        windows = [(a.window, a.bytes_per_token, a.pair_flops, a.layers, a.kv_heads) for a in windowed]
+        windows = [
+            (a.selected or a.window, a.bytes_per_token, a.pair_flops, a.layers, a.kv_heads, a.selected is not None)
+            for a in attentions
+            if not (free or a in plain)
+        ]
         self.form = AttentionForm(
             slower=verify_factor - 1,
             kv=sum(a.bytes_per_token for a in plain) / bandwidth,
@@ -95,7 +100,7 @@ class AttentionCost:
             prompt_overhead=float(rates.prompt_overhead),
             bandwidth=bandwidth,
             flops=flops,
-            windows=np.array(windows, dtype=np.float64).reshape(-1, 5),
+            windows=np.array(windows, dtype=np.float64).reshape(-1, 6),
         )
 
     def price(self, one: Pass) -> tuple[float, float]:

@@ -47,6 +47,8 @@ def _seconds(sent: Floats, group: int, device: Device) -> Floats:
     """Time of a collective in which each device sends this number of bytes [s]."""
     if group == 1:
         return np.zeros(sent.shape)
-    figures = device.allreduce
-    transfer = sent / (figures.efficiency[group] * device.interconnect.bandwidth)
+    figures, link = device.allreduce, device.interconnect
+    if figures is None or link is None:
+        raise ValueError(f"{device.name} has no link among devices")
+    transfer = sent / (figures.efficiency[group] * link.bandwidth)
     return soft_maximum(np.full(sent.shape, figures.launch), transfer, figures.sharpness[group]) * (sent > 0)

@@ -24,8 +24,8 @@ class AttentionForm(NamedTuple):
         per_kv_head, sharpness, ramp: as in ``roofline.Rates``.
         prompt_overhead: additional pairs for each prompt token.
         bandwidth, flops: [B/s, FLOP/s].
-        windows: a row for each kind of layer with a window [kinds, 5]: tokens, bytes per token, FLOPs per pair, layers,
-            KV heads.
+        windows: a row for each kind of layer whose queries see some tokens only [kinds, 6]: how many, bytes per token,
+            FLOPs per pair, layers, KV heads, and 1 where each query reads its own choice, 0 where all read the last.
     """
 
     slower: float

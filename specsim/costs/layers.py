@@ -26,6 +26,8 @@ from specsim.inputs.checkpoints.quantisation import UNQUANTISED, Format, Quantis
 # elementwise kernels beyond the four of a dense layer: choosing experts, ordering the rows by expert, adding up what
 # comes back (vLLM's fused_moe); norms of MLA's two compressed states; convolution and gated norm of linear attention
 EXPERT_KERNELS, LATENT_KERNELS, LINEAR_ATTENTION_KERNELS = 3, 2, 2
+FP8_OVER_BF16 = 2  # rates of tensor cores
+SCALE = 4  # bytes of a float32
 NORM = 4  # of the hidden size: a sublayer's output and the residual are read, their sum and its norm are written
 
 
@@ -125,7 +127,7 @@ def _mixer(mixer: Mixer, count: int, hidden: int, parallelism: Parallelism, inpu
 def _attention(mixer: Attention, count: int, hidden: int, parallelism: Parallelism, inputs: int) -> Operators:
     share, form = parallelism.tensor, parallelism.quantisation.attention
     holders = min(share, mixer.kv_heads)  # more devices than KV heads hold copies of them
-    projected = (2 if mixer.gated else 1) * mixer.query_size // share + 2 * mixer.kv_size // holders
+    projected = (2 if mixer.gated else 1) * mixer.query_size // share + mixer.projected_kv_size // holders
     pair_flops = 4 * count * mixer.query_size / share
     return Operators(
         linears=(
@@ -152,15 +154,28 @@ def _latent_attention(mixer: LatentAttention, count: int, hidden: int, paralleli
 
     So a pair of query and token takes heads · (2·kv_rank + rope) multiplications, while prompts, whose keys and values
     are computed from the latent, take heads · (nope + rope + value). The latent is on every device.
+
+    With an indexer, which every device has whole, queries score all tokens first: index_heads · index_dim
+    multiplications a pair, in FP8 and so at twice the rate; its cached keys are FP8 with a float32 scale.
     """
     share, form = parallelism.tensor, parallelism.quantisation.attention
     heads = mixer.heads // share
     down = (mixer.query_rank or mixer.query_size // share) + mixer.cache_size
     up = (Linear(mixer.query_rank, mixer.query_size // share, count, format=form),) if mixer.query_rank else ()
+    absorbed = 2 * count * heads * (2 * mixer.kv_rank + mixer.rope_dim)
+    expanded = 2 * count * heads * (mixer.nope_dim + mixer.rope_dim + mixer.value_dim)
+    scores = 2 * count * mixer.index_heads * mixer.index_dim / FP8_OVER_BF16
+    index: tuple[Linear, ...] = ()
+    if mixer.selected is not None:
+        index = (
+            Linear(mixer.query_rank, mixer.index_heads * mixer.index_dim, count, format=form),
+            Linear(hidden, mixer.index_dim + mixer.index_heads, count),
+        )
     return Operators(
         linears=(
             Linear(hidden, down, count, format=form),
             *up,
+            *index,
             Linear(mixer.nope_dim, mixer.kv_rank, count, heads, form),
             Linear(mixer.kv_rank, mixer.value_dim, count, heads, form),
             Linear(heads * mixer.value_dim, hidden, count, format=form),
@@ -169,10 +184,12 @@ def _latent_attention(mixer: LatentAttention, count: int, hidden: int, paralleli
             KVAttention(
                 layers=count,
                 bytes_per_token=count * mixer.cache_size * parallelism.kv_bytes,
-                pair_flops=2 * count * heads * (2 * mixer.kv_rank + mixer.rope_dim),
-                prompt_pair_flops=2 * count * heads * (mixer.nope_dim + mixer.rope_dim + mixer.value_dim),
+                pair_flops=absorbed,
+                prompt_pair_flops=expanded,
                 kv_heads=1,
+                selected=mixer.selected,
             ),
+            *((KVAttention(count, count * (mixer.index_dim + SCALE), scores, scores, 1),) if index else ()),
         ),
         attention_layers=count,
         kernels=LATENT_KERNELS * count,
@@ -184,9 +201,13 @@ def _linear_attention(mixer: LinearAttention, count: int, hidden: int, paralleli
     """A state instead of a cache. Each token multiplies it three times: its prediction, its correction, the readout."""
     share, form = parallelism.tensor, parallelism.quantisation.attention
     convolution = mixer.conv_channels * (mixer.conv_width - 1) * BYTES_PER_ELEMENT
+    # each device computes the bottlenecks whole
+    narrow = 2 * mixer.gate_rank
+    gates = (Linear(mixer.gate_rank, mixer.gates_size // share, count, format=form),) if mixer.gate_rank else ()
     return Operators(
         linears=(
-            Linear(hidden, mixer.input_size // share, count, format=form),
+            Linear(hidden, (mixer.input_size - narrow) // share + narrow, count, format=form),
+            *gates,
             Linear(mixer.value_size // share, hidden, count, format=form),
         ),
         states=(

@@ -161,8 +161,10 @@ def price_attention(form: AttentionForm, one: Pass, tokens: int) -> tuple[float,
         traffic += form.state * (one.sequences + max(one.sequences, one.logit_rows))
         arithmetic += form.token * tokens
     for i in range(len(form.windows)):
-        window, num_bytes, pair, layers, heads = form.windows[i]
+        window, num_bytes, pair, layers, heads, chosen = form.windows[i]
         reads, pairs = within_window(one, tokens, int(window))
+        if chosen > 0.0:
+            reads = pairs
         seconds = num_bytes * reads * slowed / form.bandwidth
         traffic += _read(form, seconds, layers * heads * one.sequences, layers)
         arithmetic += pair * (pairs + overhead) / form.flops

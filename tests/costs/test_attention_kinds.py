@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specsim.costs.attention import KVAttention
+from specsim.costs.attention import AttentionCost, KVAttention
 from specsim.costs.layers import Parallelism, layer_operators
 from specsim.costs.lowered import within_window
 from specsim.costs.passes import PassCost
+from specsim.costs.roofline import device_rates
 from specsim.costs.shapes import target_shape
 from specsim.forward import Pass, attended
 from specsim.inputs.read.scenario import read_device, read_model
@@ -132,3 +133,46 @@ def test_more_devices_than_kv_heads_hold_copies():
     two, eight = (operators("qwen3.5-35b-a3b", group).attentions[0] for group in (2, 8))
     assert eight.bytes_per_token == two.bytes_per_token
     assert eight.kv_heads == two.kv_heads == 1
+
+
+def test_the_indexer_of_deepseek_v3_2_by_hand():
+    """A pair takes 64 heads x 128 at FP8's rate, twice BF16's; a key is 128 numbers in FP8 and a float32 scale."""
+    full, chosen = operators("deepseek-v3"), operators("deepseek-v3.2")
+    latent, index = chosen.attentions[2:]
+    assert latent._replace(selected=None) == full.attentions[1]
+    assert latent.selected == 2048
+    assert index == KVAttention(58, 58 * 132, 2 * 58 * 64 * 128 / 2, 2 * 58 * 64 * 128 / 2, 1)
+    added = chosen.weights - full.weights
+    assert added == 61 * (1536 * 64 * 128 + 7168 * (128 + 64))
+    # every device has it whole
+    assert operators("deepseek-v3.2", 8).weights - operators("deepseek-v3", 8).weights == added
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "reads", "pairs"),
+    [(1, 1000, 1000, 1000), (1, 50_000, 2048, 2048), (4, 50_000, 4 * 2048, 4 * 2048)],
+)
+def test_each_query_reads_the_tokens_chosen_for_it(queries, keys, reads, pairs):
+    """Of a long context 2,048 a query, for each query of a verify its own; of a short one everything."""
+    (latent,) = [a for a in operators("deepseek-v3.2").attentions if a.selected and a.layers == 58]
+    cost = AttentionCost([latent], [], device_rates(H100, ideal=False))
+    traffic, arithmetic = cost.price(decode(8, queries, keys))
+    assert traffic == pytest.approx(8 * reads * latent.bytes_per_token / cost.form.bandwidth, rel=1e-12)
+    assert arithmetic == pytest.approx(8 * pairs * latent.pair_flops / cost.form.flops, rel=1e-12)
+
+
+def test_a_chosen_cache_is_kept_whole():
+    shape = target_shape(read_model("deepseek-v3.2"))
+    assert shape.cached_bytes(100_000) == 100_000 * 61 * (576 * 2 + 132)
+
+
+def test_kimi_delta_attention_by_hand():
+    """Queries, keys and values of 32 heads x 128, two gates through 128 numbers, one a head; as many states."""
+    (state,) = operators("kimi-linear-48b-a3b").states[1:]
+    assert state.layers == 19
+    assert state.state_bytes == 19 * (32 * 128 * 128 * 4 + 3 * 32 * 128 * 3 * 2)
+    assert state.token_flops == 2 * 3 * 19 * 32 * 128 * 128
+    (mixer,) = {layer.mixer for layer, _ in read_model("kimi-linear-48b-a3b").layers if layer.mixer[0] == 32
+                and hasattr(layer.mixer, "gate_rank")}  # fmt: skip
+    projections = 2304 * (3 * 4096 + 2 * 128 + 32) + 2 * 128 * 4096 + 4096 * 2304
+    assert mixer.matrix_parameters(2304) == projections

@@ -8,11 +8,36 @@ from specsim.errors import InputError
 from specsim.inputs.models.engine import Engine
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.read import catalogue, documents
-from specsim.inputs.read.scenario import read_device, read_engine
+from specsim.inputs.read.scenario import load_scenario, read_device, read_engine
 
 DEVICES, ENGINES = catalogue.names("device"), catalogue.names("engine")
 MODELS = {"device": Device, "engine": Engine}
 ALL = [("device", name) for name in DEVICES] + [("engine", name) for name in ENGINES]
+
+
+@pytest.mark.parametrize("engine", ["vllm", "vllm-0.10", "vllm-0.24"])
+@pytest.mark.parametrize(
+    ("device", "limits"),
+    [
+        ("h100-sxm", (1024, 8192)),
+        ("h200", (1024, 8192)),
+        ("a100-sxm-80gb", (256, 2048)),  # 80 GB, but an A100
+        ("a100-sxm-40gb", (256, 2048)),
+        ("l40s", (256, 2048)),  # 48 GB
+    ],
+)
+def test_vllm_takes_the_limits_of_the_device(engine, device, limits):
+    """Defaults of vllm/engine/arg_utils.py: 70 GiB and no A100."""
+    settings = [f"deployment.engine={engine}", f"deployment.device={device}"]
+    found = load_scenario("llama3.1-8b-h100-eagle3", settings).engine
+    assert (found.max_num_seqs, found.max_num_batched_tokens) == limits
+
+
+def test_a_group_of_other_devices_has_their_limits():
+    groups = "fleet={replicas: [{deployment: {device: l40s}}, {count: 2}]}"
+    inputs = load_scenario("llama3.1-8b-h100-eagle3", [groups])
+    assert [group.engine.max_num_seqs for group in inputs.groups] == [256, 1024]
+
 
 # dense BF16 FLOP/s and memory bytes/s, from the vendors' datasheets; those of a new device are in its own file
 DATASHEET = {

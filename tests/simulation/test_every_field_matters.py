@@ -440,6 +440,8 @@ DOCUMENTATION = {
     "workload.lengths[trace].format",
     # which device a calibrated profile belongs to; another one is refused (invalid/profile_of_another_device.yaml)
     "engine.device",
+    # become the limits when both files are read, in inputs/test_hardware_files.py
+    *(f"engine.on_small_devices.{name}" for name in ("below", "names", "max_num_seqs", "max_num_batched_tokens")),
     # what is warned of, in costs/test_extrapolation.py
     "engine.measured_range.step_tokens",
     "engine.measured_range.requests",

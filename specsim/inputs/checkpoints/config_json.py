@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from specsim.inputs.checkpoints.config_keys import ALIASES, ARCHITECTURE_WORDS, COUNTS, HARMLESS, READ
+from specsim.inputs.checkpoints.config_keys import ALIASES, ARCHITECTURE_WORDS, COUNTS, HARMLESS, READ, SPECULATORS
+from specsim.inputs.checkpoints.families import in_common_words
 
 GATED_FAMILIES = (
     *(
@@ -26,10 +27,11 @@ GATED_FAMILIES = (
         "qwen3_moe",
     ),
     *("qwen3_next", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text"),
-    *("gpt_oss", "deepseek_v2", "deepseek_v3", "kimi_k2"),
+    *("gpt_oss", "deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2", "kimi_linear", "glm4", "glm4_moe"),
+    *("minimax_m2", "llama4_text", "gemma4_text", "gemma4_unified_text"),
 )
 TWO_MATRIX_FAMILIES = ("gpt_neox", "starcoder2", "phi", "nemotron")  # those that use the same keys as Llama
-QUERY_KEY_NORM_FAMILIES = ("qwen3", "qwen3_moe", "qwen3_next", "qwen3_5", "gemma3")
+QUERY_KEY_NORM_FAMILIES = ("qwen3", "qwen3_moe", "qwen3_next", "qwen3_5", "gemma3", "gemma4")
 
 MOST_LAYERS = 1000
 LAYER_TYPES = ("full_attention", "sliding_attention", "linear_attention")
@@ -42,7 +44,7 @@ def normalised(raw: dict[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: naming what is not modelled.
     """
-    merged = _without_nesting(raw)
+    merged = in_common_words(_without_nesting(raw))
     _refuse_unread(merged)
     filled = {key: value for key, value in merged.items() if value is not None}
     for name, others in ALIASES.items():
@@ -61,7 +63,10 @@ def normalised(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_nesting(raw: dict[str, Any]) -> dict[str, Any]:
-    """The text model of a multimodal config; the vision tower is left out."""
+    """The text model of a multimodal config, without the vision tower; the layer of a head in speculators' format."""
+    layer = raw.get("transformer_layer_config")
+    if isinstance(layer, dict) and "speculators_model_type" in raw:
+        return layer | {key: raw[key] for key in SPECULATORS if key in raw}
     text = raw.get("text_config")
     if not isinstance(text, dict):
         return raw
@@ -81,7 +86,7 @@ def _refuse_unread(raw: dict[str, Any]) -> None:
 def _keys_in_use(raw: Any) -> Iterator[str]:
     """Keys, at any depth, that are not read here and whose value switches something on."""
     for key, value in raw.items():
-        if key in READ or key in HARMLESS or key.endswith(("_token_id", "_token_ids")):
+        if key in READ or key in HARMLESS or key.endswith(("_token_id", "_token_ids", "_token_index")):
             continue
         if value is True or value not in (None, False, 0, 1, "", [], {}):
             yield str(key)
@@ -113,7 +118,8 @@ def _fill_attention(filled: dict[str, Any]) -> None:
         elif "kv_lora_rank" in filled:
             filled["head_dim"] = filled.get("v_head_dim")  # MLA states its widths apart
     family = str(filled.get("model_type", ""))
-    filled.setdefault("query_key_norm", family.startswith(QUERY_KEY_NORM_FAMILIES))
+    normed = filled.get("use_qk_norm", family.startswith(QUERY_KEY_NORM_FAMILIES)) and family != "llama4_text"
+    filled.setdefault("query_key_norm", bool(normed))  # Llama 4's has no weights
     filled.setdefault("gpt_oss_vectors", family == "gpt_oss")
     if "mlp_matrices" not in filled:
         filled["mlp_matrices"] = _mlp_matrices(family)

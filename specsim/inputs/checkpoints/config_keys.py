@@ -21,6 +21,8 @@ READ = {
     *("kv_lora_rank", "q_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim"),
     *("linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim"),
     *("linear_conv_kernel_dim", "mamba_ssm_dtype"),
+    *("index_topk", "index_n_heads", "index_head_dim"),
+    *("linear_gate_rank", "global_head_dim", "num_global_key_value_heads", "attention_k_eq_v", "use_qk_norm"),
     *("query_key_norm", "gpt_oss_vectors", "shared_intermediate_size", "shared_expert_gate", "dense_layers"),
     *(other for names in ALIASES.values() for other in names),
 }
@@ -37,7 +39,13 @@ HARMLESS = {
     *("mtp_use_dedicated_embeddings", "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping"),
     *("eagle_config", "specsim_source", "specsim_published_parameters", "id2label", "label2id", "task_specific_params"),
     *("output_attentions", "output_hidden_states", "partial_rotary_factor", "rotary_dim", "image_size"),
+    *("moe_router_activation_func", "moe_renormalize", "num_expert_group", "use_grouped_topk", "mla_use_nope"),
+    *("original_max_position_embeddings", "indexer_rope_interleave"),
+    *("use_routing_bias", "qk_norm_type", "attn_temperature_tuning", "attn_scale", "use_bidirectional_attention"),
+    *("for_llm_compressor", "vocab_size_per_layer_input", "mm_tokens_per_image", "use_double_wide_mlp"),
 }
+# keys of a head in speculators' format that stand beside the configuration of its layer
+SPECULATORS = ("draft_vocab_size", "tie_word_embeddings", "torch_dtype", "dtype", "quantization_config")
 # whole numbers that only this module reads, so that nobody else would find their mistakes
 COUNTS = (
     *("n_shared_experts", "shared_expert_intermediate_size", "first_k_dense_replace", "moe_layer_freq"),

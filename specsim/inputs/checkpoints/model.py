@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from specsim.inputs.checkpoints import quantisation
 from specsim.inputs.checkpoints.architecture import (
     MLP,
     Attention,
@@ -22,6 +21,7 @@ from specsim.inputs.checkpoints.architecture import (
     Mixer,
 )
 from specsim.inputs.checkpoints.config_json import normalised
+from specsim.inputs.checkpoints.declared import of_checkpoint
 from specsim.inputs.checkpoints.quantisation import Quantisation
 
 Size = Annotated[int, Field(ge=1, strict=True)]
@@ -55,6 +55,11 @@ class ModelConfig(BaseModel):
     sliding_window: Size | None = None
     query_key_norm: bool = False
     attn_output_gate: bool = False
+    global_head_dim: Size | None = None
+    """Of full attention beside sliding; None for that of all."""
+    num_global_key_value_heads: Size | None = None
+    attention_k_eq_v: bool = False
+    """Whether the values of full attention are its keys."""
     gpt_oss_vectors: bool = False
     """Sinks, and biases of router and experts."""
 
@@ -63,6 +68,9 @@ class ModelConfig(BaseModel):
     qk_rope_head_dim: Number = 0
     qk_nope_head_dim: Number = 0
     v_head_dim: Number = 0
+    index_topk: Size | None = None
+    index_n_heads: Number = 0
+    index_head_dim: Number = 0
 
     num_experts: Size | None = None
     num_experts_per_tok: Size | None = None
@@ -77,6 +85,7 @@ class ModelConfig(BaseModel):
     linear_key_head_dim: Size | None = None
     linear_value_head_dim: Size | None = None
     linear_conv_kernel_dim: Size = 4
+    linear_gate_rank: Number = 0
     mamba_ssm_dtype: Literal["float32", "bfloat16", "float16"] = "float32"
 
     num_mtp_layers: Number = 0
@@ -97,6 +106,8 @@ class ModelConfig(BaseModel):
             )
         if self.kv_lora_rank is not None:
             self._demand("MLA (kv_lora_rank)", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim")
+        if self.index_topk is not None:
+            self._demand("sparse attention", "kv_lora_rank", "q_lora_rank", "index_n_heads", "index_head_dim")
         if self.num_experts is not None and self.num_experts_per_tok is not None:
             self._demand("a mixture of experts", "moe_intermediate_size")
             if self.num_experts_per_tok > self.num_experts:
@@ -107,8 +118,8 @@ class ModelConfig(BaseModel):
             self._demand("linear attention", *heads)
         if "sliding_attention" in kinds:
             self._demand("sliding attention", "sliding_window")
-        if self.kv_lora_rank is not None and set(kinds) - {"full_attention"}:
-            raise ValueError("layer_types: MLA beside sliding or linear attention is not supported yet")
+        if self.kv_lora_rank is not None and "sliding_attention" in kinds:
+            raise ValueError("layer_types: MLA beside sliding attention is not supported yet")
         if kinds and set(kinds) == {"linear_attention"}:
             raise ValueError("layer_types: models without any attention layer are not supported yet")
         quantisation_of(self)
@@ -173,14 +184,19 @@ class ModelConfig(BaseModel):
                 rope_dim=self.qk_rope_head_dim,
                 nope_dim=self.qk_nope_head_dim,
                 value_dim=self.v_head_dim,
+                selected=self.index_topk,
+                index_heads=self.index_n_heads,
+                index_dim=self.index_head_dim,
             )
-        query, kv = self.num_attention_heads * self.head_dim, self.num_key_value_heads * self.head_dim
-        biases = query + 2 * kv + self.hidden_size if self.attention_bias else 0
-        norms = 2 * self.head_dim if self.query_key_norm else 0
+        everything = kind == "full_attention"
+        head_dim = (self.global_head_dim if everything else None) or self.head_dim
+        kv_heads = (self.num_global_key_value_heads if everything else None) or self.num_key_value_heads
+        biases = (self.num_attention_heads + 2 * kv_heads) * head_dim + self.hidden_size if self.attention_bias else 0
+        norms = 2 * head_dim if self.query_key_norm else 0
         sinks = self.num_attention_heads if self.gpt_oss_vectors else 0
-        window = self.sliding_window if kind == "sliding_attention" else None
-        heads = (self.num_attention_heads, self.num_key_value_heads, self.head_dim)
-        return Attention(*heads, window, self.attn_output_gate, biases + norms + sinks)
+        window = None if everything else self.sliding_window
+        vectors, one = biases + norms + sinks, everything and self.attention_k_eq_v
+        return Attention(self.num_attention_heads, kv_heads, head_dim, window, self.attn_output_gate, vectors, one)
 
     def _linear_attention(self) -> LinearAttention:
         return LinearAttention(
@@ -190,6 +206,7 @@ class ModelConfig(BaseModel):
             value_dim=self.linear_value_head_dim or 0,
             conv_width=self.linear_conv_kernel_dim,
             state_bytes=STATE_BYTES[self.mamba_ssm_dtype],
+            gate_rank=self.linear_gate_rank,
         )
 
     def _feed_forward(self, layer: int) -> FeedForward:
@@ -211,4 +228,4 @@ def quantisation_of(model: ModelConfig) -> Quantisation | None:
     Raises:
         ValueError: for a quantisation that is not modelled.
     """
-    return quantisation.of_checkpoint(model.quantization_config) if model.quantization_config else None
+    return of_checkpoint(model.quantization_config) if model.quantization_config else None

@@ -1,4 +1,4 @@
-"""Number formats of weights: bytes per weight, the tensor rate that multiplies them, and what a checkpoint declares.
+"""Number formats of weights: bytes per weight, and the tensor rate that multiplies them.
 
 Knows neither models nor devices. Where a format says nothing of activations, they stay BF16.
 """
@@ -6,9 +6,9 @@ Knows neither models nor devices. Where a format says nothing of activations, th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
-WeightFormat = Literal["bf16", "fp8", "int8", "w4a16", "mxfp4", "nvfp4"]
+WeightFormat = Literal["bf16", "fp8", "int8", "w8a16", "w4a16", "mxfp4", "nvfp4"]
 Matrices = Literal["all", "mlp"]
 Compute = Literal["bf16", "fp8", "int8", "fp4"]
 
@@ -21,12 +21,15 @@ class Format(NamedTuple):
         bytes_per_weight: scales included.
         compute: the tensor rate that multiplies them.
         activation_bytes: per number that the product reads, scales included.
+        block: side of the squares of weights that share a scale, which engines do not cut; None where nothing forbids
+            cuts.
     """
 
     name: str
     bytes_per_weight: float
     compute: Compute
     activation_bytes: float
+    block: int | None = None
 
     @property
     def quantises_activations(self) -> bool:
@@ -41,6 +44,8 @@ FORMATS: dict[str, Format] = {
     "fp8": Format("fp8", 1 + 4 / 128**2, "fp8", 1 + 4 / 128),
     # W8A8 with one scale per output channel and per token: below 0.1 % of a matrix, left out
     "int8": Format("int8", 1.0, "int8", 1.0),
+    # FP8 or INT8 weights with a scale per output channel, dequantised in registers (Marlin): BF16's tensor rate
+    "w8a16": Format("w8a16", 1.0, "bf16", 2.0),
     # GPTQ and AWQ: a float16 scale per group of 128; dequantised to BF16 in registers, so at BF16's tensor rate
     "w4a16": Format("w4a16", 0.5 + 2 / 128, "bf16", 2.0),
     # OCP MX: an E8M0 scale per 32 weights. Activations stay BF16, as gpt-oss is served: BF16's tensor rate
@@ -76,61 +81,11 @@ class Quantisation(NamedTuple):
 
 
 UNQUANTISED = Quantisation()
-KEPT_ANYWAY = ("lm_head", "embed", "router", "gate", "norm", "visual", "vision", "mtp", "nextn", "eh_proj", "conv1d")
 
 
 def stated(weight_format: str, matrices: Matrices) -> Quantisation:
     """The formats that a scenario gives."""
     return Quantisation(FORMATS[weight_format], matrices)
-
-
-def of_checkpoint(config: dict[str, Any]) -> Quantisation:
-    """The formats that the ``quantization_config`` of a config.json declares.
-
-    Raises:
-        ValueError: for a method, a width or a list of exceptions that is not modelled.
-    """
-    method = str(config.get("quant_method", "")).lower()
-    form = _format(method, config)
-    exceptions = [str(name) for key in _EXCEPTION_LISTS for name in config.get(key) or ()]
-    return Quantisation(form, "mlp" if _attention_is_kept(exceptions) else "all")
-
-
-_EXCEPTION_LISTS = ("modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules")
-
-
-def _format(method: str, config: dict[str, Any]) -> Format:
-    if method in {"gptq", "awq"}:
-        bits, group = config.get("bits"), config.get("group_size", 128)
-        if bits != 4 or not isinstance(group, int) or group < 1:
-            raise ValueError(
-                f"{method} with bits {bits} and group_size {group} is not modelled; use 4 bits with groups"
-            )
-        return FORMATS["w4a16"]._replace(bytes_per_weight=0.5 + 2 / group)
-    algorithm = str(config.get("quant_algo") or config.get("format") or "").lower()
-    for name in get_args(WeightFormat):
-        if method == name or (method in {"modelopt", "compressed-tensors"} and name in algorithm):
-            return FORMATS[name]
-    raise ValueError(
-        f"quantization_config with quant_method {config.get('quant_method')!r} is not supported yet; specsim reads "
-        "fp8, mxfp4, gptq, awq, and modelopt or compressed-tensors checkpoints in fp8, nvfp4 or int8"
-    )
-
-
-def _attention_is_kept(exceptions: list[str]) -> bool:
-    """Whether the listed exceptions keep attention in BF16; exceptions that are not modelled are refused."""
-    attention = [name for name in exceptions if "attn" in name]
-    other = [name for name in exceptions if name not in attention and not _kept_anyway(name)]
-    if other:
-        raise ValueError(
-            f"quantization_config keeps {', '.join(other[:3])} unquantised, which is not supported yet: attention as a "
-            "whole may be kept, single matrices may not"
-        )
-    return bool(attention)
-
-
-def _kept_anyway(name: str) -> bool:
-    return any(part in name for part in KEPT_ANYWAY)
 
 
 def formats(*quantisations: Quantisation) -> Iterator[Format]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from specsim.errors import Problem, in_scenario
 from specsim.inputs.checkpoints.architecture import MLP, Attention, Experts, LatentAttention, LinearAttention
-from specsim.inputs.checkpoints.model import ModelConfig
+from specsim.inputs.checkpoints.model import ModelConfig, quantisation_of
+from specsim.inputs.checkpoints.quantisation import Format
 from specsim.inputs.models.drafters import NgramLookup
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.models.scenario import Deployment, Scenario
@@ -22,6 +23,9 @@ def contradictions(
     yield from _experts(deployment, target)
     yield from _stages(deployment, device, target)
     yield from _shares(path, group, deployment.expert_parallel, target, "the target")
+    declared = quantisation_of(target) if deployment.weight_format is None else None
+    if declared is not None:
+        yield from _blocks(path, group, deployment.expert_parallel, target, declared.format)
     if drafter is None or isinstance(drafting, NgramLookup):
         return
     draft_group = drafting.tensor_parallel
@@ -44,20 +48,24 @@ def _devices(deployment: Deployment, device: Device) -> Iterator[Problem]:
         )
         remedy = f"must equal {what}, the devices of a replica; for several replicas write 'fleet: {{replicas: 2}}'"
         yield in_scenario("deployment.num_devices", deployment.num_devices, remedy)
-    most = device.interconnect.max_devices
+    most = device.max_devices
     if used > most:
         path, value = ("tensor_parallel", group) if stages == 1 else ("pipeline_parallel", stages)
-        yield in_scenario(
-            f"deployment.{path}", value, f"{device.name} links at most {most} devices; write at most {most}"
-        )
+        yield in_scenario(f"deployment.{path}", value, _linked(device))
     else:
         yield from _links("deployment.tensor_parallel", group, deployment, device)
 
 
+def _linked(device: Device) -> str:
+    if device.interconnect is None:
+        return f"{device.name} has no link to others (interconnect and allreduce in its file); write 1, or add them"
+    return f"{device.name} links at most {device.max_devices} devices; write at most {device.max_devices}"
+
+
 def _links(path: str, group: int, deployment: Deployment, device: Device) -> Iterator[Problem]:
-    if group > 1 and not deployment.ideal and group not in device.allreduce.efficiency:
-        known = ", ".join(map(str, sorted(device.allreduce.efficiency)))
-        remedy = f"{device.name} has no all-reduce figures for {group} devices; write 1 or one of {known}"
+    if group > 1 and not deployment.ideal and group not in device.group_sizes:
+        known = ", ".join(map(str, (1, *device.group_sizes)))
+        remedy = f"{device.name} has no all-reduce figures for {group} devices; write one of {known}"
         yield in_scenario(path, group, remedy)
 
 
@@ -83,7 +91,7 @@ def _stages(deployment: Deployment, device: Device, target: ModelConfig) -> Iter
     stages, path = deployment.pipeline_parallel, "deployment.pipeline_parallel"
     if stages > target.num_hidden_layers:
         yield in_scenario(path, stages, f"the target has {target.num_hidden_layers} layers; write at most that")
-    if stages > 1 and not deployment.ideal and 2 not in device.allreduce.efficiency:
+    if stages > 1 and not deployment.ideal and 2 not in device.group_sizes:
         yield in_scenario(path, stages, f"{device.name} has no figures for a link between two devices; write 1")
 
 
@@ -93,6 +101,35 @@ def _shares(path: str, group: int, spread: int, model: ModelConfig, who: str) ->
     if uneven:
         remedy = f"does not divide {who}'s {' and '.join(uneven)}; write a common divisor"
         yield in_scenario(path, group, remedy)
+
+
+def _blocks(path: str, group: int, spread: int, model: ModelConfig, form: Format) -> Iterator[Problem]:
+    """Squares of weights with one scale that a group would cut, which engines refuse to load."""
+    block = form.block
+    if block is None:
+        return
+    parts = {part for layer, _ in model.layers for part in layer}
+    experts = any(isinstance(part, Experts) and _cuts(part.width, group // spread, block) for part in parts)
+    widths = [(part.width, "intermediate_size", group) for part in parts if isinstance(part, MLP)]
+    for part in parts:
+        if isinstance(part, Experts):
+            widths.append((part.width, "moe_intermediate_size", max(1, group // spread)))
+            widths += [(part.shared_width, "width of the shared experts", group)] if part.shared_width else []
+    cut = sorted({(name, size, among) for size, name, among in widths if _cuts(size, among, block)})
+    if cut:
+        name, size, among = cut[0]
+        fitting = max(n for n in range(1, among) if among % n == 0 and not _cuts(size, n, block))
+        remedy = (
+            f"cuts the {block} x {block} blocks of {form.name} weights ({size} of {name} / {among} = {size // among}), "
+            f"which engines refuse; write {group * fitting // among}"
+        )
+        if experts:
+            remedy += f", or keep experts whole with expert_parallel: {group}"
+        yield in_scenario(path, group, remedy)
+
+
+def _cuts(size: int, among: int, block: int) -> bool:
+    return size % among == 0 and bool(size // among % block) and among > 1
 
 
 def _divided(part: object, group: int, spread: int) -> Iterator[tuple[int, str, int]]:

@@ -89,6 +89,17 @@ class CalibratedRange(Input):
     """Most KV entries read in a step, over all its requests."""
 
 
+class SmallDevices(Input):
+    """Limits that the software sets by default on devices that it does not take for large."""
+
+    below: Bytes
+    """Memory of a device from which on it is large."""
+    names: tuple[str, ...] = ()
+    """Parts of the names of devices that are not, whatever their memory."""
+    max_num_seqs: Count
+    max_num_batched_tokens: Count
+
+
 class Engine(Sourced):
     """What the serving software adds to the silicon's time, and the limits it sets."""
 
@@ -98,6 +109,8 @@ class Engine(Sourced):
     """Most requests in one step."""
     max_num_batched_tokens: Count
     """Most tokens (prompt chunks, decodes and drafts) in one step."""
+    on_small_devices: SmallDevices | None = None
+    """Other limits on small devices. Left out: the same on all."""
     speculation_max_num_seqs: Count | None = None
     """The same with speculation on, where that changes it."""
     speculation_max_num_batched_tokens: Count | None = None
@@ -156,6 +169,16 @@ class Engine(Sourced):
         """Host time of a draft pass of this kind of drafter [s]."""
         by_kind = self.host_time_per_draft_pass_of or {}
         return by_kind.get(kind, self.host_time_per_draft_pass) if kind else self.host_time_per_draft_pass
+
+    def limited_on(self, device: Device) -> Engine:
+        """The profile with the limits that hold on a device."""
+        small = self.on_small_devices
+        if small is None:
+            return self
+        limits = {"max_num_seqs": small.max_num_seqs, "max_num_batched_tokens": small.max_num_batched_tokens}
+        sources = {name: source for name, source in self.sources.items() if name != "on_small_devices"}
+        is_small = device.memory.capacity < small.below or any(name in device.name for name in small.names)
+        return self.model_copy(update={"on_small_devices": None, "sources": sources} | (limits if is_small else {}))
 
     def on(self, device: Device) -> Device:
         """The device with what this engine's kernels achieve on it."""

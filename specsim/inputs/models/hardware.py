@@ -161,7 +161,8 @@ class Device(Sourced):
 
     memory: Memory
     peak: Peak
-    interconnect: Interconnect
+    interconnect: Interconnect | None = None
+    """Left out: a device that is used alone."""
     linear: LinearKernels
     linear_by_precision: dict[Literal["fp8", "int8", "fp4"], LinearKernels] = Field(default_factory=dict)
     """Of products that quantise their activations, which their times include; without an entry BF16's figures hold."""
@@ -169,11 +170,28 @@ class Device(Sourced):
     """Of the compute efficiency of BF16 products, what the grouped products of routed experts reach. Left out: all."""
     attention: AttentionKernels
     elementwise: ElementwiseKernels
-    allreduce: AllReduce
+    allreduce: AllReduce | None = None
+    """Left out: no group of devices can share a model."""
     power: Power | None = None
     """Most that the board draws (TDP), for the energy of a plan. Left out: plans state no energy."""
     measured_range: MeasuredRange | None = None
     """Left out: nothing is known of it, and nothing warned of."""
+
+    @property
+    def max_devices(self) -> int:
+        """Most devices in a group."""
+        return self.interconnect.max_devices if self.interconnect else 1
+
+    @property
+    def group_sizes(self) -> tuple[int, ...]:
+        """Numbers of devices whose all-reduce has figures, ascending."""
+        return tuple(sorted(self.allreduce.efficiency)) if self.allreduce else ()
+
+    @model_validator(mode="after")
+    def _reductions_have_a_link(self) -> Device:
+        if self.allreduce is not None and self.interconnect is None:
+            raise ValueError("allreduce needs interconnect, the link that it uses; add it, or leave both out")
+        return self
 
     @model_validator(mode="after")
     def _figures_have_a_peak(self) -> Device:

@@ -160,6 +160,7 @@ def load_extended(
     engine: Engine | None = gathered.attempt(read, Engine, files.get("engine"))
     target: ModelConfig | None = gathered.attempt(read, ModelConfig, files.get("target"))
     drafter: ModelConfig | None = gathered.attempt(read, ModelConfig, files.get("drafter"))
+    engine = engine.limited_on(device) if engine and device else engine
     if scenario and target and not drafter:
         drafter = scenario.speculation.drafter.dimensions_in(target)
     parts = _Parts(scenario, device, engine, target, drafter, files.get("device"))
@@ -226,12 +227,13 @@ def _of_group(
 ) -> _Parts:
     """The parts of a group of a fleet: its own, or else the scenario's."""
     assert parts.scenario
-    device, engine, device_file = parts.device, parts.engine, parts.device_file
+    device, device_file = parts.device, parts.device_file
     if group.deployment.device is not None:
         device_file = files.get(f"device of {place}")
         device = gathered.attempt(_read_once, kept, Device, device_file)
-    if group.deployment.engine is not None:
-        engine = gathered.attempt(_read_once, kept, Engine, files.get(f"engine of {place}"))
+    profile = files.get("engine" if group.deployment.engine is None else f"engine of {place}")
+    engine: Engine | None = gathered.attempt(_read_once, kept, Engine, profile)
+    engine = engine.limited_on(device) if engine and device else engine
     scenario = fleet_checks.group_scenario(parts.scenario, group)
     return replace(parts, scenario=scenario, device=device, engine=engine, device_file=device_file)
 

@@ -77,7 +77,7 @@ def space_of(inputs: Inputs) -> Space:
     """
     scenario, engine = inputs.scenario, inputs.engine
     stated, plan, deployment = scenario.optimize or Optimize(), scenario.plan or Plan(), scenario.deployment
-    linked = inputs.device.interconnect.max_devices // deployment.pipeline_parallel
+    linked = inputs.device.max_devices // deployment.pipeline_parallel
     groups = {group for group in DEVICES if group <= linked} | {deployment.tensor_parallel}
     seqs, budget = min(engine.max_num_seqs, MOST_PLACES), min(engine.max_num_batched_tokens, MOST_BUDGET)
     places = {max(1, seqs // part) for part in (8, 4, 2, 1)} | {engine.speculation_max_num_seqs or seqs}

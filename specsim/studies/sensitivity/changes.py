@@ -147,8 +147,8 @@ def _change_communication(inputs: Inputs, factor: float) -> Inputs:
     """Time among devices: a slower link, and reductions that take longer to begin."""
     link, reduce = inputs.device.interconnect, inputs.device.allreduce
     update = {
-        "interconnect": link.model_copy(update={"bandwidth": link.bandwidth / factor}),
-        "allreduce": reduce.model_copy(update={"launch": factor * reduce.launch}),
+        "interconnect": link and link.model_copy(update={"bandwidth": link.bandwidth / factor}),
+        "allreduce": reduce and reduce.model_copy(update={"launch": factor * reduce.launch}),
     }
     return replace(inputs, device=inputs.device.model_copy(update=update))
 

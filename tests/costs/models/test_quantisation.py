@@ -11,7 +11,8 @@ from specsim.costs.passes import PassCost
 from specsim.costs.roofline import device_rates
 from specsim.costs.shapes import target_shape
 from specsim.forward import Pass
-from specsim.inputs.checkpoints.quantisation import BF16, FORMATS, Quantisation, of_checkpoint
+from specsim.inputs.checkpoints.declared import PER_CHANNEL, of_checkpoint
+from specsim.inputs.checkpoints.quantisation import BF16, FORMATS, Quantisation
 from specsim.inputs.read.scenario import load_scenario, read_device, read_model
 from specsim.simulation.replica import Simulation
 
@@ -116,7 +117,7 @@ def test_routers_stay_bf16():
 @pytest.mark.parametrize(
     ("config", "name", "matrices"),
     [
-        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "fp8", "all"),
+        ({"quant_method": "fp8"}, "fp8", "all"),
         ({"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "lm_head"]}, "mxfp4", "mlp"),
         ({"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head"]}, "nvfp4", "all"),
         ({"quant_method": "modelopt", "quant_algo": "FP8"}, "fp8", "all"),
@@ -127,6 +128,73 @@ def test_routers_stay_bf16():
 def test_what_checkpoints_say(config, name, matrices):
     found = of_checkpoint(config)
     assert (found.format, found.matrices) == (FORMATS[name], matrices)
+
+
+FP8 = {"num_bits": 8, "type": "float", "strategy": "channel"}
+INT4 = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128}
+FP4 = {"num_bits": 4, "type": "float", "group_size": 16}
+
+
+def compressed(weights, activations=None, format_="float-quantized", **more):
+    group = {"targets": ["Linear"], "weights": weights, "input_activations": activations}
+    return {"quant_method": "compressed-tensors", "format": format_, "config_groups": {"group_0": group}, **more}
+
+
+@pytest.mark.parametrize(
+    ("config", "form"),
+    [
+        # RedHatAI's *-FP8-dynamic, the commonest FP8 checkpoints
+        (compressed(FP8, FP8 | {"strategy": "token", "dynamic": True}), PER_CHANNEL),
+        (compressed(FP8), FORMATS["w8a16"]),
+        (
+            compressed(FP8 | {"strategy": "block", "block_structure": [128, 128]}, FP8),
+            FORMATS["fp8"]._replace(block=128),
+        ),
+        (compressed({"num_bits": 8, "type": "int"}, {"num_bits": 8, "type": "int"}, "int-quantized"), FORMATS["int8"]),
+        (compressed(INT4, None, "pack-quantized"), FORMATS["w4a16"]),
+        (
+            compressed(INT4 | {"group_size": 32}, None, "pack-quantized"),
+            FORMATS["w4a16"]._replace(bytes_per_weight=0.5 + 2 / 32),
+        ),
+        (compressed(FP4, {"num_bits": 4, "type": "float"}, "nvfp4-pack-quantized"), FORMATS["nvfp4"]),
+        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, FORMATS["fp8"]._replace(block=128)),
+    ],
+)
+def test_type_and_bits_of_a_checkpoints_groups(config, form):
+    assert of_checkpoint(config) == Quantisation(form, "all")
+
+
+@pytest.mark.parametrize(
+    ("ignored", "matrices"),
+    [
+        (["lm_head"], "all"),
+        (["re:.*gate$", "re:.*shared_expert_gate", "lm_head"], "all"),
+        (["re:.*self_attn.*", "re:.*router", "re:vision_model.*", "re:multi_modal_projector.*"], "mlp"),
+    ],
+)
+def test_what_a_checkpoint_ignores(ignored, matrices):
+    assert of_checkpoint(compressed(FP8, FP8, ignore=ignored)).matrices == matrices
+
+
+@pytest.mark.parametrize(
+    ("config", "what"),
+    [
+        (compressed(INT4, {"num_bits": 8, "type": "int"}), "int weights of 4 bits .* activations of 8 bits"),
+        (compressed(FP8, FP8, ignore=["re:.*gate_proj"]), "keeps re:.*gate_proj unquantised"),
+        ({"quant_method": "fp8", "weight_block_size": [128, 64]}, r"weight blocks of \[128, 64\]"),
+        ({"quant_method": "fp8", "weight_block_size": [0, 0]}, r"weight blocks of \[0, 0\]"),
+        (
+            {
+                "quant_method": "compressed-tensors",
+                "config_groups": {"a": {"weights": FP8}, "b": {"weights": INT4}},
+            },
+            r"several formats \(w4a16, w8a16\)",
+        ),
+    ],
+)
+def test_what_is_not_modelled_is_refused(config, what):
+    with pytest.raises(ValueError, match=what):
+        of_checkpoint(config)
 
 
 def test_the_group_size_of_a_four_bit_checkpoint_counts():
@@ -154,5 +222,5 @@ def test_an_mtp_layer_is_quantised_as_its_target_unless_told_otherwise():
         load_scenario("llama3.1-8b-h100-eagle3", [*base, f"speculation.drafter={drafter}"])
         for drafter in ("{kind: mtp}", "{kind: mtp, weight_format: bf16}")
     )
-    assert own.drafter_quantisation == own.target_quantisation == Quantisation(FORMATS["fp8"])
+    assert own.drafter_quantisation == own.target_quantisation == Quantisation(FORMATS["fp8"]._replace(block=128))
     assert told.drafter_quantisation.format == BF16

@@ -85,7 +85,7 @@ def test_each_arm_has_its_own_limits():
     plain, drafted = (arm_inputs(BASE, arm(stated, speculating=which)).engine for which in (False, True))
     assert (plain.max_num_batched_tokens, drafted.max_num_batched_tokens) == (512, 64)
     assert plain.memory_fraction == drafted.memory_fraction == 0.8
-    assert plain.max_num_seqs == read_engine("vllm").max_num_seqs
+    assert plain.max_num_seqs == 256  # vLLM's on an A100
 
 
 def test_a_smaller_budget_lengthens_the_time_to_first_token():
@@ -169,7 +169,7 @@ def test_nothing_is_tuned_per_point():
                 continue
             inputs = inputs_of(BASE, arm(stated, speculating=speculating))
             assert inputs.device == device(stated.use_device)
-            profile = engine(stated.use_engine)
+            profile = engine(stated.use_engine).limited_on(inputs.device)
             assert inputs.engine.model_dump(exclude=LIMITS) == profile.model_dump(exclude=LIMITS)
             files.add((stated.device, stated.engine, inputs.files["device"], inputs.files["engine"]))
     assert len(files) == len({(device, engine) for device, engine, *_ in files})

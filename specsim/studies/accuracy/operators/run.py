@@ -142,7 +142,7 @@ def _attention_pass(sequences: int, context: int, *, prompts: bool) -> Pass:
 
 
 def _all_reduces(rows: pd.DataFrame, device: Device) -> tuple[pd.DataFrame, pd.DataFrame]:
-    rows = rows[rows["group"].isin(list(device.allreduce.efficiency))]
+    rows = rows[rows["group"].isin(device.group_sizes)]
     size, predicted = rows["bytes"].to_numpy(dtype=np.float64), np.zeros(len(rows))
     for (group,), same in _shapes(rows, ["group"]):
         predicted[same] = all_reduce_seconds(size[same], group, device)
