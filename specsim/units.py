@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from decimal import Decimal, Overflow
+from decimal import Decimal, InvalidOperation, Overflow
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\s\d].*?)?\s*")
 
@@ -41,7 +41,7 @@ def parse(text: object, units: Mapping[str, float]) -> float:
         raise ValueError(f"a quantity needs a unit; write it as text with one of {known}")
     if found is None:
         raise ValueError(f"not a number with a unit; write for example '2 {next(iter(units))}' (units: {known})")
-    number, unit = Decimal(found[1]), found[2]
+    number, unit = _decimal(found[1]), found[2]
     if unit not in units:
         raise ValueError(f"unknown unit {unit!r}; write one of {known}")
     # decimal arithmetic, so that "2.039 TB/s" is the float nearest to 2.039e12 and not a product of two rounded ones
@@ -52,6 +52,13 @@ def parse(text: object, units: Mapping[str, float]) -> float:
     if not (math.isfinite(value) and value >= 0):
         raise ValueError("must be finite and not negative")
     return value
+
+
+def _decimal(digits: str) -> Decimal:
+    try:
+        return Decimal(digits)
+    except InvalidOperation:  # an exponent of more digits than Decimal takes, such as 1e9999999999999999999
+        return Decimal("Infinity" if "e-" not in digits.lower() else 0)
 
 
 def format_exact(value: float, units: Mapping[str, float]) -> str:

@@ -55,8 +55,12 @@ def tpot(requests: RequestRecords) -> Floats:
 
 
 def decode_rate(requests: RequestRecords) -> Floats:
-    """Output tokens per second that a user sees after the first, 1/TPOT [requests] [tokens/s]; NaN where TPOT is."""
-    return 1.0 / tpot(requests)
+    """Output tokens per second that a user sees after the first, 1/TPOT [requests] [tokens/s].
+
+    NaN where there is no such rate: outputs of one token, and those that came whole in one step.
+    """
+    times = tpot(requests)
+    return 1.0 / np.where(times > 0, times, np.nan)
 
 
 def e2e(requests: RequestRecords) -> Floats:

@@ -8,13 +8,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from specsim.errors import InputError, Problem
+from specsim.swapping import SCRATCH, put_in_place, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +54,7 @@ def refuse_unwritable(folder: Path, option: str = "--out") -> None:
     Raises:
         InputError: when it is a file, or cannot be made or written; ``option`` is what named it.
     """
+    _refuse_long(folder, option)
     if folder.exists() and not folder.is_dir():
         raise InputError([Problem(option, "", repr(str(folder)), "is a file; name a folder")])
     nearest = _nearest(folder)
@@ -61,10 +63,18 @@ def refuse_unwritable(folder: Path, option: str = "--out") -> None:
         raise InputError([Problem(option, "", repr(str(folder)), remedy)])
 
 
+def _refuse_long(path: Path, option: str) -> None:
+    try:
+        path.exists()
+    except OSError as error:  # names of more than 255 bytes, or a path of more than 4,096
+        shortened = repr(f"{str(path)[:40]}...")
+        raise InputError([Problem(option, "", shortened, f"{error.strerror}; name a shorter one")]) from None
+
+
 def _takes_files(folder: Path) -> bool:
     """By trying: where permissions allow it, file systems such as /proc still do not."""
     try:
-        os.rmdir(tempfile.mkdtemp(prefix=".specsim-", dir=folder))
+        os.rmdir(tempfile.mkdtemp(prefix=SCRATCH, dir=folder))
     except OSError:
         return False
     return True
@@ -87,21 +97,24 @@ def write_folder(folder: Path, writers: Mapping[str, Writer], *, force: bool) ->
         InputError: as ``refuse_existing`` does, or when the files cannot be written.
     """
     refuse_existing(folder, force=force)
-    # on the folder's own file system, which moving needs, and inside what was found to be writable
-    with scratch_beside(folder) as scratch:
+    with scratch_beside(_beside(folder)) as scratch:
         for name, write in writers.items():
             write(scratch / name)
-        folder.mkdir(parents=True, exist_ok=True)
         blocked = [name for name in writers if (folder / name).is_dir()]
         if blocked:
             remedy = (
                 f"holds folders called {', '.join(blocked)}, as files of the result are; name another folder with --out"
             )
             raise InputError([Problem("--out", "", repr(str(folder)), remedy)])
-        for old in _earlier(folder):
-            old.unlink()
-        for name in writers:
-            os.replace(scratch / name, folder / name)
+        put_in_place(scratch, folder, [old.name for old in _earlier(folder)])
+
+
+def _beside(folder: Path) -> Path:
+    """Where a folder that takes its place can be written: beside it, or in it where that cannot be."""
+    parent = folder.resolve().parent
+    if folder.is_dir() and not (os.access(parent, os.W_OK | os.X_OK) and _takes_files(parent)):
+        return folder
+    return parent
 
 
 def manifest(names: Iterable[str], dictionary: Mapping[str, list[dict[str, str]]]) -> str:
@@ -131,7 +144,7 @@ def scratch_beside(folder: Path) -> Iterator[Path]:
         InputError: when it cannot be made, or is full.
     """
     try:
-        scratch = Path(tempfile.mkdtemp(prefix=".specsim-", dir=_nearest(folder)))
+        scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=_nearest(folder)))
         try:
             yield scratch
         finally:
@@ -152,6 +165,7 @@ def refuse_file(path: Path, *, force: bool, option: str = "--out") -> None:
     Raises:
         InputError: when it is a folder, exists and ``force`` is not given, or its folder cannot be written to.
     """
+    _refuse_long(path, option)
     remedy = ""
     if path.is_dir():
         remedy = "is a folder; name a file"
@@ -172,16 +186,11 @@ def write_file(path: Path, write: Writer, *, force: bool, option: str = "--out")
     if path.exists() and not force:
         remedy = "exists already; add --force to replace it, or name another file"
         raise InputError([Problem(option, "", repr(str(path)), remedy)])
-    scratch = path.parent / f".{path.name}-unfinished"
     try:
-        write(scratch)
-        os.replace(scratch, path)
+        write_whole(path, write)
     except OSError as error:
-        remedy = f"cannot be written ({error.strerror or error}); name a file in a folder that exists"
+        remedy = f"cannot be written ({error.strerror or error}); name another file"
         raise InputError([Problem(option, "", repr(str(path)), remedy)]) from error
-    finally:
-        with suppress(OSError):
-            scratch.unlink()
 
 
 def text_writer(text: str) -> Writer:
@@ -222,6 +231,20 @@ def table_writer(frame: pd.DataFrame) -> Writer:
     """Writes a table as CSV, with ten significant digits."""
 
     def write(path: Path) -> None:
-        frame.to_csv(path, index=False, float_format="%.10g")
+        texts = frame.select_dtypes(exclude="number").columns
+        frame.assign(**{str(name): frame[name].map(_no_formula) for name in texts}).to_csv(
+            path, index=False, float_format="%.10g"
+        )
 
     return write
+
+
+def _no_formula(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula, such as a name that begins with =, behind an apostrophe."""
+    if not (isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from specsim.errors import PartialResultError
+from specsim.errors import InputError, PartialResultError, Problem
 from specsim.reporting.columns import AnyTable
 from specsim.reporting.console import console, progress_bar, simulation_bar, warn
 from specsim.reporting.folders import (
@@ -98,13 +98,23 @@ def publish(
         answer = study(progress)
     if out:
         write_folder(out, answer_files(answer), force=force)
-    for option, write in answer.beside.items():
-        write_file(named[option], write, force=force, option=option)
+    try:
+        for option, write in answer.beside.items():
+            write_file(named[option], write, force=force, option=option)
+    except InputError as error:
+        show(replace(answer, footer=()), out)
+        raise InputError([_although_complete(problem, out) for problem in error.problems]) from error
     show(answer, out)
     if answer.partial:
         raise PartialResultError(answer.partial)
     if answer.failed:
         raise typer.Exit(1)
+
+
+def _although_complete(problem: Problem, out: Path | None) -> Problem:
+    """That a file beside the result failed, and the result did not."""
+    where = f" and in {out}/" if out else ""
+    return replace(problem, remedy=f"{problem.remedy}. The result itself is complete, above{where}")
 
 
 def show(answer: Answer, out: Path | None = None) -> None:

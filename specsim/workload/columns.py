@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from specsim.errors import InputError, Problem, invalid
+from specsim.inputs.read.documents import read_lines
 
 MAX_PROBLEMS = 10
 """Problems listed one by one; a file in the wrong format has one in every cell, and a count serves better."""
@@ -148,18 +149,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     Raises:
         InputError: the file cannot be read.
     """
-    try:
-        # -sig: spreadsheets put a byte-order mark before the first column's name.
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError([Problem(str(path), "", "", "no such file; check the path")]) from None
-    except OSError as error:
-        raise InputError([Problem(str(path), "", "", f"cannot be read: {error.strerror}")]) from None
-    except UnicodeDecodeError:
-        raise InputError(
-            [Problem(str(path), "", "", "is not text in UTF-8; give a file of text, uncompressed")]
-        ) from None
-    numbered = enumerate(text.splitlines(), start=1)
+    numbered = enumerate(read_lines(path), start=1)
     return ((number, line) for number, line in numbered if line.strip() and not line.startswith("#"))
 
 

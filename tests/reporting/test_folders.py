@@ -156,3 +156,86 @@ def test_json_has_no_numbers_that_are_not_finite(tmp_path):
         '{\n  "a": null,\n  "b": [\n    1.5,\n    null,\n    2\n  ],\n  "c": {\n    "d": [\n      true,\n      null,\n'
         '      "é"\n    ]\n  }\n}\n'
     )
+
+
+def test_the_new_folder_takes_the_place_of_the_old_in_one_step(tmp_path, monkeypatch):
+    """Files that are no part of the earlier result stay; nobody who looks sees some of each."""
+    out = tmp_path / "out"
+    write_folder(
+        out,
+        FILES | {"old.txt": text_writer("old"), MANIFEST: text_writer('{"files": ["old.txt", "manifest.json"]}')},
+        force=False,
+    )
+    (out / "mine.txt").write_text("mine")
+    (out / "sub").mkdir()
+    (out / "sub" / "mine.txt").write_text("mine")
+    out.chmod(0o750)
+    seen, rename = [], os.rename
+
+    def watched(source, target):
+        rename(source, target)
+        seen.append(names(out) if out.exists() else None)
+
+    monkeypatch.setattr(os, "rename", watched)
+    write_folder(out, FILES | {"c.txt": text_writer("new")}, force=True)
+    assert seen[:2] == [None, ["a.txt", "b.bin", "c.txt"]]
+    assert names(out) == ["a.txt", "b.bin", "c.txt", "mine.txt", "sub"]
+    assert (out / "sub" / "mine.txt").read_text() == "mine"
+    assert out.stat().st_mode & 0o777 == 0o750
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_folders_that_cannot_be_renamed_take_the_files_one_by_one(tmp_path, monkeypatch, failing):
+    """Such as a mount point; in whichever of the two renames it shows."""
+    out = tmp_path / "out"
+    write_folder(out, FILES, force=False)
+    (out / "mine.txt").write_text("mine")
+    rename, calls = os.rename, []
+
+    def refused(source, target):
+        calls.append(1)
+        if len(calls) - 1 == failing:
+            raise OSError(16, "Device or resource busy")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", refused)
+    write_folder(out, {"a.txt": text_writer("newer")}, force=True)
+    assert (out / "a.txt").read_text() == "newer"
+    assert names(out) == ["a.txt", "b.bin", "mine.txt"]
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_folder_that_one_works_in_stays_the_same_folder(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    out.mkdir()
+    monkeypatch.chdir(out)
+    before = out.stat().st_ino
+    write_folder(out, FILES, force=False)
+    assert out.stat().st_ino == before
+    assert names(out) == ["a.txt", "b.bin"]
+    assert names(tmp_path) == ["out"]
+
+
+def test_two_writers_of_one_file_do_not_mix(tmp_path):
+    """The second begins and ends while the first writes; whoever is last wins, whole."""
+    path = tmp_path / "trace.json"
+
+    def outer(scratch):
+        scratch.write_text("first, ")
+        write_file(path, text_writer("second"), force=True)
+        assert path.read_text() == "second"
+        with scratch.open("a") as file:
+            file.write("still the first")
+
+    write_file(path, outer, force=True)
+    assert path.read_text() == "first, still the first"
+    assert names(tmp_path) == ["trace.json"]
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_texts_that_a_spreadsheet_would_run_are_quoted(tmp_path):
+    names_ = ["=1+1", "+a", "-b", "@c", "plain", "-0.5", None, "\tx"]
+    table_writer(pd.DataFrame({"name": names_, "value": range(8)}))(tmp_path / "t.csv")
+    found = [line.rsplit(",", 1)[0] for line in (tmp_path / "t.csv").read_text().splitlines()[1:]]
+    assert found == ["'=1+1", "'+a", "'-b", "'@c", "plain", "-0.5", "", "'\tx"]

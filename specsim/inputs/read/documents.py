@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
@@ -29,13 +30,23 @@ class _StrictLoader(yaml.SafeLoader):
             if key_node.tag == _MERGE:
                 continue
             key = self.construct_object(key_node, deep=True)
-            if isinstance(key, Hashable) and key in seen:
+            if not isinstance(key, Hashable):
+                raise yaml.MarkedYAMLError(
+                    problem="a key is a list or a mapping; write a single word", problem_mark=key_node.start_mark
+                )
+            if key in seen:
                 raise yaml.MarkedYAMLError(
                     problem=f"the key {key!r} is written twice; keep one", problem_mark=key_node.start_mark
                 )
             seen.add(key)
         return super().construct_mapping(node, deep)
 
+
+MOST_NODES = 1_000_000
+"""Values in a file once its aliases are written out; more would take minutes, and gigabytes, to check."""
+LARGEST_DOCUMENT, LARGEST_TABLE = 16 * 2**20, 2**30  # B
+LONGEST_LINE = 2**20
+"""Of a table or a trace, in characters."""
 
 _MERGE, _FLOAT, _TIMESTAMP = (f"tag:yaml.org,2002:{name}" for name in ("merge", "float", "timestamp"))
 _StrictLoader.yaml_implicit_resolvers = {
@@ -52,7 +63,11 @@ def parse_yaml(text: str, where: str) -> Any:
         InputError: with line and column when the text is not YAML or repeats a key.
     """
     try:
-        return yaml.load(text, _StrictLoader)
+        data = yaml.load(text, _StrictLoader)
+        if _expanded(data, {}) > MOST_NODES:
+            remedy = f"holds more than {MOST_NODES:,} values once its aliases (*name) are written out; use fewer"
+            raise InputError([Problem(where, "", "", remedy)])
+        return data
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -66,13 +81,31 @@ def parse_yaml(text: str, where: str) -> Any:
         raise InputError([Problem(where, "", "", "not valid YAML: nested too deeply")]) from None
 
 
-def read_text(path: Path) -> str:
+def _expanded(data: Any, known: dict[int, int]) -> int:
+    """Values in the data, those that appear several times counted each time."""
+    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    if id(data) not in known:
+        known[id(data)] = 1 + sum(_expanded(value, known) if isinstance(value, dict | list) else 1 for value in inner)
+    return known[id(data)]
+
+
+def read_text(path: Path, largest: int = LARGEST_DOCUMENT) -> str:
     """The text of a file.
 
+    Args:
+        path: of the file.
+        largest: size that is read [B].
+
     Raises:
-        InputError: when it cannot be read or is not UTF-8.
+        InputError: when it cannot be read, is no file, is larger, or is not UTF-8.
     """
     try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise InputError([Problem(str(path), "", "", "is a folder, a pipe or a device; give a file")])
+        if found.st_size > largest:
+            remedy = f"holds {found.st_size / 2**20:,.0f} MiB; at most {largest / 2**20:,.0f} MiB are read, give a part"
+            raise InputError([Problem(str(path), "", "", remedy)])
         return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a byte-order mark
     except OSError as error:
         reason = error.strerror or str(error)
@@ -81,6 +114,20 @@ def read_text(path: Path) -> str:
         raise InputError(
             [Problem(str(path), "", "", "is not UTF-8 text; save it as UTF-8, or give another file")]
         ) from None
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a table or a trace, without their ends.
+
+    Raises:
+        InputError: as ``read_text`` does, and when a line is longer than ``LONGEST_LINE``.
+    """
+    lines = read_text(path, LARGEST_TABLE).splitlines()
+    for number, line in enumerate(lines, start=1):
+        if len(line) > LONGEST_LINE:
+            remedy = f"has {len(line):,} characters; a row of a table has at most {LONGEST_LINE:,}, one row a line"
+            raise InputError([Problem(str(path), f"line {number}", "", remedy)])
+    return lines
 
 
 def read_mapping(path: Path) -> dict[str, Any]:

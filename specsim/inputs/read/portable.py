@@ -11,12 +11,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from specsim.errors import InputError, Problem
 from specsim.inputs.checkpoints.model import ModelConfig
+from specsim.inputs.measured.operator_tables import installed
 from specsim.inputs.models.engine import Engine
 from specsim.inputs.models.hardware import Device
 from specsim.inputs.models.scenario import Scenario
@@ -40,7 +40,7 @@ def portable_text(inputs: Inputs) -> str:
         "groups": [_replica(group) for group in inputs.groups],
     }
     if inputs.scenario.deployment.costs == "aiconfigurator":
-        found["costs"] = version("aiconfigurator-core")
+        _, found["costs"] = installed("deployment.costs")
     return json.dumps(found, sort_keys=True, ensure_ascii=False)
 
 

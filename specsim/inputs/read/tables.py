@@ -154,7 +154,7 @@ def _cell(row: BaseModel, column: str) -> str:
 
 def _read_lines(path: Path) -> tuple[Sequence[str], list[Line], list[tuple[int, Problem]]]:
     """(the header, the rows, lines that are not CSV); each row stands on one line."""
-    text = documents.read_text(path).split("\n")
+    text = documents.read_lines(path)
     kept = [(number, line) for number, line in enumerate(text, start=1) if line.strip() and not line.startswith("#")]
     parsed: list[tuple[int, list[str]]] = []
     unreadable: list[tuple[int, Problem]] = []

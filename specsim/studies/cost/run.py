@@ -128,7 +128,7 @@ def step_costs(
         InputError: naming every step that the engine, the model or the drafter never runs.
         InfeasibleError: when the weights do not fit the device, or the scenario's mean context not the target.
     """
-    raise_if_any(_problems(inputs, batches, draft_lengths, context, prompt_tokens))
+    raise_if_any(_problems(inputs, batches, draft_lengths, context, prompt_tokens), _too_long(context))
     simulation = Simulation(inputs)
     lengths = simulation.lengths(LENGTH_SAMPLE, replication=0)
     mean = round(float((lengths.prompt + lengths.output).mean()))
@@ -160,6 +160,15 @@ def _problems(
     if context is not None and positions is not None and context > positions:
         remedy = f"the target takes at most {positions} tokens (max_position_embeddings); ask for fewer"
         yield Problem("--context", "", str(context), remedy)
+
+
+MOST_CONTEXT = 10**7
+"""Tokens of a request that a step is priced for, as the contexts of a map."""
+
+
+def _too_long(context: int | None) -> Iterator[Problem]:
+    if context is not None and context > MOST_CONTEXT:
+        yield Problem("--context", "", str(context), f"contexts go up to {MOST_CONTEXT:,} tokens; ask for fewer")
 
 
 def _beyond_the_engine(inputs: Inputs, batch: int, num_draft_tokens: int, prompt_tokens: int) -> Iterator[Problem]:

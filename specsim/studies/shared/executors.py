@@ -13,6 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -26,6 +27,7 @@ NEEDS: dict[str, tuple[str, ...]] = {"loky": (), "ray": ("ray",), "dask": ("dask
 PORTION = 16
 """Calls per worker that Ray is handed at a time: its backend gives results back by the portion."""
 KNOCK = 10.0  # s to wait for a cluster's answer
+LOG = logging.getLogger(__name__)
 WATCH = 1.0  # s between looks at whether the parent is still there
 
 
@@ -77,6 +79,7 @@ def spread(
 
     Raises:
         InputError: when a cluster cannot be reached.
+        LostWorkerError: when the system ended a process that worked; what came back before is sound.
     """
     begun = enumerate(arguments)
     first = list(itertools.islice(begun, 2))
@@ -87,13 +90,29 @@ def spread(
     from joblib import Parallel, delayed
 
     calls = (delayed(_numbered)(i, function, one) for i, one in given)
-    with _started(where) as number:
+    with _started(where) as number, _losses_told():
         if where.backend == "ray":  # its backend knows no generators
             with Parallel(n_jobs=number) as parallel:
                 while portion := list(itertools.islice(calls, PORTION * number)):
                     yield from parallel(portion)
         else:
             yield from Parallel(n_jobs=number, return_as="generator_unordered")(calls)
+
+
+class LostWorkerError(KeyboardInterrupt):
+    """A process that worked is gone: an interruption like any other, after which there is what was finished."""
+
+
+@contextmanager
+def _losses_told() -> Iterator[None]:
+    try:
+        yield
+    except BrokenExecutor as error:
+        LOG.error(
+            "a process that simulated was ended by the system, most often for want of memory; use fewer at a time "
+            "(--jobs), or a machine with more memory"
+        )
+        raise LostWorkerError from error
 
 
 def _numbered(i: int, function: Callable[..., Result], given: tuple[Any, ...]) -> tuple[int, Result]:

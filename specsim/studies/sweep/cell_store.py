@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from contextlib import suppress
 from pathlib import Path
+
+from specsim.swapping import write_whole
 
 
 class CellStore:
@@ -35,13 +35,7 @@ class CellStore:
     def write(self, key: str, text: str) -> None:
         """Keep a text."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        scratch = self.folder / f".{key}-{os.getpid()}"
-        try:
-            scratch.write_text(f"{_sha256(text)}\n{text}", encoding="utf-8")
-            os.replace(scratch, self._file(key))
-        finally:
-            with suppress(OSError):
-                scratch.unlink()
+        write_whole(self._file(key), lambda scratch: scratch.write_text(f"{_sha256(text)}\n{text}", encoding="utf-8"))
 
     def _file(self, key: str) -> Path:
         return self.folder / f"{key}.cell"

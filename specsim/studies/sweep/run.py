@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from specsim.engine.run import warm_up
-from specsim.errors import InputError, PartialResultError, Problem
+from specsim.errors import InputError, Problem
 from specsim.inputs.read.grid import GridFile
 from specsim.inputs.read.scenario import Inputs
-from specsim.studies.shared.executors import Workers, spread
+from specsim.studies.shared.executors import LostWorkerError, Workers, spread
 from specsim.studies.shared.points import Progress
 from specsim.studies.sweep.cell_store import CellStore
 from specsim.studies.sweep.cells import CellResult, Failure, Task, outcome_of, run_cell, task_of
@@ -113,7 +112,6 @@ def sweep(
         InputError: before anything is simulated, when cells are no scenarios (all of them, where some may be
             left out), or the grid is large; or when a worker runs other code.
         KeyboardInterrupt: when that ends it before any cell is finished.
-        PartialResultError: when a lost worker does.
     """
     cells, store = Cells(grid, overrides), CellStore(kept)
     if grid.grid.size > ASK and not yes:
@@ -121,7 +119,7 @@ def sweep(
     keys, invalid = check(cells)
     if invalid and not (skip_invalid and keys):
         raise InputError(problems_of(invalid, grid, grid.grid.size))
-    texts = {key: text for key in dict.fromkeys(keys.values()) if (text := store.read(key)) is not None}
+    texts = {key: text for key in dict.fromkeys(keys.values()) if (text := _read(store, key)) is not None}
     first_of = {key: i for i, key in reversed(keys.items())}
     missing = [first_of[key] for key in dict.fromkeys(keys.values()) if key not in texts]
     reused, stopped = sum(key in texts for key in keys.values()), ""
@@ -129,12 +127,10 @@ def sweep(
         for key, text in _simulated(cells, missing, where):
             progress(1 / len(missing))
             texts[key] = _kept(store, key, text)
-    except (KeyboardInterrupt, BrokenExecutor) as error:
-        stopped = "interrupted" if isinstance(error, KeyboardInterrupt) else f"a worker was lost ({error})"
-        if not texts and isinstance(error, KeyboardInterrupt):
-            raise
+    except KeyboardInterrupt as error:
+        stopped = "a worker was lost" if isinstance(error, LostWorkerError) else "interrupted"
         if not texts:
-            raise PartialResultError(f"{stopped} before any cell was finished; nothing was written") from error
+            raise
     return Sweep(
         grid=grid,
         cells=tuple(_cells(grid, keys, invalid, texts, stopped)),
@@ -145,6 +141,19 @@ def sweep(
         stopped=stopped,
         missing=sum(key not in texts for key in keys.values()),
     )
+
+
+def _read(store: CellStore, key: str) -> str | None:
+    """The text kept for a key; None where there is none, or one that is no cell's."""
+    text = store.read(key)
+    if text is None:
+        return None
+    try:
+        outcome_of(text)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        store.unreadable += 1
+        return None
+    return text
 
 
 def _simulated(cells: Cells, numbers: Sequence[int], where: Workers) -> Iterator[tuple[str, str]]:

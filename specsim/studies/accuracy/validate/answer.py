@@ -13,6 +13,7 @@ from specsim.reporting.folders import text_writer
 from specsim.reporting.publish import Answer
 from specsim.studies.accuracy.operators.answer import operators_answer
 from specsim.studies.accuracy.operators.run import Operators
+from specsim.studies.accuracy.validate.run import INTERRUPTED
 from specsim.studies.accuracy.validate.steps import Steps
 from specsim.studies.accuracy.validate.sweeps import Validation, with_speedup
 from specsim.studies.accuracy.validate.tables import (
@@ -25,6 +26,7 @@ from specsim.studies.accuracy.validate.tables import (
     sweep_table,
 )
 from specsim.studies.accuracy.validate.text import step_sentences, validation_sentences
+from specsim.units import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +82,15 @@ def accuracy_answer(
         figures={**(_figures(validation, sentences[0], names[0]) if drawn and validation else {}), **last.figures},
         files={"accuracy.md": text_writer(_page(validation, steps, noted, names)), **last.files},
         warning=warning,
+        partial=_missing(validation),
     )
+
+
+def _missing(validation: Validation | None) -> str:
+    """How many rows an interruption left out; empty for none."""
+    points = validation.results if validation else ()
+    number = sum(INTERRUPTED in point.reasons for point in points)
+    return f"{number} of {plural(len(points), 'row')} not simulated" if number else ""
 
 
 def _figures(validation: Validation, answer: str, name: str) -> dict[str, Figure]:

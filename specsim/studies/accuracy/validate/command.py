@@ -65,7 +65,7 @@ def validate(
     here, file = [Path.cwd()], None
     step_files = [catalogue.find("steps", name, here, where="--steps", path="") for name in steps or ()]
     single = [(table, read_steps(table)) for table in step_files]
-    if measurements:
+    if measurements is not None:
         file = catalogue.find("measurements", measurements, here, where="--measurements", path="")
     points = read_measurements(file) if file else ()
     share = 1 / max(1, bool(tables) + bool(file))

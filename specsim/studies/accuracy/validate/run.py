@@ -30,6 +30,8 @@ from specsim.studies.shared.points import Progress
 REPLICATIONS = 3
 QUICK_REQUESTS = (16, 4)  # at most this many requests, or this many per request in flight, where a run has to be quick
 
+INTERRUPTED = "the command was interrupted before it was simulated"
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -70,6 +72,8 @@ def validate(
 ) -> tuple[Compared, ...]:
     """Simulate every row that can be, equal arms once; the result does not depend on ``jobs``.
 
+    An interruption (Ctrl-C, a lost worker) ends it; rows whose arms were not simulated by then say so.
+
     Args:
         rows: of one table.
         where: the table, for messages.
@@ -80,6 +84,7 @@ def validate(
 
     Raises:
         InputError: when not one arm can be simulated, or figures are faster than any device.
+        KeyboardInterrupt: before any arm was simulated.
     """
     wanted = [_shorter(located) for located in _ends(rows)] if quick else list(rows)
     replications = 1 if quick else REPLICATIONS
@@ -90,6 +95,13 @@ def validate(
         )
     _refuse_impossible(wanted, inputs, where)
     runs = _run_all(inputs, replications, jobs or os.cpu_count() or 1, progress)
+    missing = {
+        (chosen, located.row.sweep): INTERRUPTED
+        for located in wanted
+        for chosen in _arms(located.row).values()
+        if chosen in inputs and chosen not in runs
+    }
+    reasons |= missing
     return tuple(_compared(located, inputs, runs, reasons) for located in wanted)
 
 
@@ -162,9 +174,13 @@ def _run_all(inputs: dict[Arm, Inputs], replications: int, jobs: int, progress: 
     given = [(inputs[chosen], chosen.num_draft_tokens, replications) for chosen in ordered]
     warm_up()  # or each process would compile for itself
     runs = {}
-    for i, result in spread(run_arm, given, Workers(jobs=jobs)):
-        runs[ordered[i]] = result
-        progress(_work(inputs[ordered[i]], ordered[i]) / total)
+    try:
+        for i, result in spread(run_arm, given, Workers(jobs=jobs)):
+            runs[ordered[i]] = result
+            progress(_work(inputs[ordered[i]], ordered[i]) / total)
+    except KeyboardInterrupt:
+        if not runs:
+            raise
     return runs
 
 
