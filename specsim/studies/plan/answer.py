@@ -20,10 +20,11 @@ from specsim.studies.plan.tables import plan_table, replicas_table
 from specsim.studies.plan.text import drafting, limits_words, plan_sentences
 
 
-def plan_answer(inputs: Inputs, result: PlanResult) -> Answer:
-    """What ``specsim plan`` prints and writes."""
+def plan_answer(inputs: Inputs, result: PlanResult, *, quick: bool = False) -> Answer:
+    """What ``specsim plan`` prints and writes; ``quick`` if it was but looked at."""
     warning = extrapolation_sentence([(inputs, result.extrapolation)])
-    sentences = [*plan_sentences(inputs, result), *source_sentences(inputs)]
+    rough = ["A quick look: few seeds and a wide bound; leave out --quick for a plan."] if quick else []
+    sentences = [*plan_sentences(inputs, result), *rough, *source_sentences(inputs)]
     arms, replicas = plan_table(inputs.scenario, result), replicas_table(result)
     found: dict[str, Any] = {
         "answer": sentences[0],

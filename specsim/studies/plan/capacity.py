@@ -14,6 +14,7 @@ the square root of the requests in a run.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,9 @@ from specsim.studies.plan.trials import Trials
 
 CONFIDENCE = 0.95
 STEPS_PER_WIDTH = 3  # rates of the grid within the width asked for
+BRACKET = 6  # rates within which a straight line says where a limit is broken; latencies bend upwards, so not too late
+STRAIGHT = 3  # rates over which the slope of other seeds is good enough
+FEW, FAR = 3, 2.0  # seeds that show when runs are far too short, and times too wide that they then are
 FIRST_SHARE = 1 / 8  # of the saturated rate, where the search begins
 SMALLEST_SHARE = 1e-3  # of the saturated rate, below which the search stops
 IN_FLIGHT = 10  # requests of a run for each that is in flight, so that ramp and tail are a small part
@@ -40,6 +44,7 @@ ROUGH = 4  # the same while the search is still rough
 BELOW = 2  # widths that the bound may lie below the mean
 NEARLY = 1.15  # times too wide, which more seeds can still narrow
 MARGIN = 1.1  # longer than it has to be by the first estimate, which may be too low
+MOST_LONGER = 4  # times at once: short runs spread more than their number says, since ramps weigh more in them
 
 
 class Capacity(NamedTuple):
@@ -116,39 +121,64 @@ def rate_ratio(one: Capacity, other: Capacity, *, paired: bool = True) -> Interv
 def capacity(trials: Trials, plan: Plan) -> Capacity:
     """Measure the capacity of an arm.
 
-    Runs start short and double until the bound lies within the plan's width, or they have its most requests.
+    Runs start short and become longer until the bound lies within the plan's width, or they have its most requests.
     """
     saturated, running = trials.saturated()
     grid = _Grid(trials, saturated, running, plan.width / STEPS_PER_WIDTH)
-    guess = _rough(grid, plan)
-    if guess is None:
+    near = _rough(grid, plan)
+    if near is None:
         return _nothing(plan, plan.min_requests, saturated)
-    number = grid.num_requests(guess, plan.min_requests, IN_FLIGHT)
-    slope: float | None = None
+    most = trials.fixed_number or plan.most_requests
+    number = trials.fixed_number or min(grid.num_requests(near.place, plan.min_requests, IN_FLIGHT), most)
     while True:
-        most = trials.fixed_number or plan.most_requests
-        number = trials.fixed_number or min(number, most)
-        places: list[int] = []
-        bound_by: list[int | None] = []
-        for seeds in (plan.seeds, 2 * plan.seeds):
-            while len(places) < seeds:
-                runs = _Seed(grid, len(places), number)
-                place, rises = largest_below(runs.excess, guess, grid.least, slope)
-                slope = rises or slope
-                if place is None:
-                    return _nothing(plan, number, saturated)
-                places.append(place)
-                bound_by.append(runs.binding(place + 1))
-                guess = round(sum(places) / len(places))
-            rates = np.array([grid.rate(place) for place in places])
-            found = Capacity(rates, number, saturated, max(bound_by, key=bound_by.count))
-            if found.over(plan.width) <= 1:
-                return found
-            if found.over(plan.width) > NEARLY and number < most:
-                break  # more seeds would not suffice
-        if number == most:
+        found, near = _over_seeds(grid, plan, number, near, longest=number == most)
+        if found.over(plan.width) <= 1 or number == most or not found.mean:
             return found
-        number = _longer(number, (MARGIN * found.over(plan.width)) ** 2)
+        number = min(most, _longer(number, min(MOST_LONGER, max(2.0, (MARGIN * found.over(plan.width)) ** 2))))
+
+
+class _Near(NamedTuple):
+    """Where a search begins: an index, and the rise of the excess per index there; None where not known."""
+
+    place: int
+    slope: float | None
+
+
+def _over_seeds(grid: _Grid, plan: Plan, number: int, near: _Near, *, longest: bool) -> tuple[Capacity, _Near]:
+    """What runs of one length give, and where the next search begins.
+
+    Of as many seeds as the plan asks for, up to twice as many where that narrows the bound enough; of fewer where these
+    show that runs have to be much longer, and may be.
+    """
+    places: list[int] = []
+    bound_by: list[int | None] = []
+    slopes: list[float] = []
+    found = _nothing(plan, number, grid.saturated)
+    for seeds in (min(FEW, plan.seeds), plan.seeds, 2 * plan.seeds):
+        while len(places) < seeds:
+            runs = _Seed(grid, len(places), number)
+            place = runs.by_slope(near.place, slopes) if len(places) >= FEW else None
+            if place is None:
+                edge = largest_below(runs.excess, near.place, grid.least, near.slope, BRACKET)
+                if edge.holds is None:
+                    return _nothing(plan, number, grid.saturated), near
+                place, near = edge.holds, near._replace(slope=edge.slope or near.slope)
+                slopes += [edge.rise] if edge.rise else []
+            places.append(place)
+            bound_by.append(runs.binding(place + 1))
+            near = near._replace(place=round(sum(places) / len(places)))
+        rates = np.array([grid.rate(place) for place in places])
+        found = Capacity(rates, number, grid.saturated, max(bound_by, key=bound_by.count))
+        over = found.over(plan.width) if seeds >= plan.seeds else _spread(grid, places, plan.seeds) / plan.width
+        if (seeds >= plan.seeds and over <= 1) or (not longest and over > (NEARLY if seeds >= plan.seeds else FAR)):
+            break
+    return found, near
+
+
+def _spread(grid: _Grid, places: Sequence[int], seeds: int) -> float:
+    """Half of the bound's distance below the mean, as a fraction, if so many seeds spread as these do."""
+    deviation = float(np.std(places, ddof=1)) * grid.step
+    return t_quantile(2 * CONFIDENCE - 1, seeds - 1) * deviation * math.sqrt(1 + 1 / seeds) / BELOW
 
 
 def _nothing(plan: Plan, num_requests: int, saturated: float) -> Capacity:
@@ -204,36 +234,57 @@ class _Seed:
         rate = self._grid.rate(place)
         if rate > self._grid.saturated:
             return math.inf
-        self._margins[place] = self._grid.trials.margins(rate, self._seed, self._number)
+        if place not in self._margins:
+            self._margins[place] = self._grid.trials.margins(rate, self._seed, self._number)
         return float(self._margins[place].max())
 
+    def by_slope(self, place: int, slopes: Sequence[float]) -> int | None:
+        """The largest index that meets the limits, by one run at an index and how latencies of other seeds rise there.
+
+        None where that is further off than a straight line can be trusted.
+        """
+        if not slopes:
+            return None
+        steps = -self.excess(place) / float(np.mean(slopes))
+        return place + math.floor(steps) if abs(steps) <= STRAIGHT else None
+
     def binding(self, place: int) -> int | None:
-        """The limit that the run at an index exceeds most; None where it is overloaded."""
-        margins = self._margins.get(place)
-        return None if margins is None or np.isinf(margins).all() else int(margins.argmax())
+        """The limit that the run nearest to an index exceeds most; None where it is overloaded."""
+        if self._grid.rate(place) > self._grid.saturated:
+            return None
+        margins = self._margins[min(self._margins, key=lambda seen: abs(seen - place))]
+        return None if np.isinf(margins).all() else int(margins.argmax())
 
 
-def _rough(grid: _Grid, plan: Plan) -> int | None:
+def _rough(grid: _Grid, plan: Plan) -> _Near | None:
     """An approximate index, by factors of two up from a low rate; None where every rate fails."""
+    seen: dict[int, float] = {}
 
     def holds(place: int) -> bool:
-        return _Seed(grid, 0, grid.num_requests(place, plan.min_requests, ROUGH)).excess(place) <= 0
+        seen[place] = _Seed(grid, 0, grid.num_requests(place, plan.min_requests, ROUGH)).excess(place)
+        return seen[place] <= 0
+
+    def between(place: int) -> _Near:
+        low, high = seen[place], seen[place + octave]
+        if not (math.isfinite(low) and math.isfinite(high)):
+            return _Near(place + octave // 2, None)
+        return _Near(place + round(octave * low / (low - high)), (high - low) / octave)
 
     octave, place = round(math.log(2) / grid.step), grid.place(FIRST_SHARE * grid.saturated)
     if holds(place):
         while holds(place + octave):
             place += octave
-        return place + octave // 2
+        return between(place)
     alone = percentiles_of(grid.trials.alone(plan.min_requests), grid.trials.limits, None)
     if log_margins(alone, grid.trials.limits).max() > 0:
         return None
     while place >= grid.least:
         place -= octave
         if holds(place):
-            return place + octave // 2
+            return between(place)
     return None
 
 
 def _longer(number: int, factor: float) -> int:
-    """``number`` doubled until it has grown by at least ``factor``."""
-    return number << max(0, math.ceil(math.log2(factor)))
+    """``number`` doubled as often as it takes to grow by about ``factor``."""
+    return number << max(0, round(math.log2(factor)))

@@ -9,6 +9,9 @@ import typer
 
 from specsim.reporting.options import ForceOption, JobsOption, OutOption, ScenarioArgument, SetOption, SloOption
 
+QUICK = {"width": 0.1, "seeds": 3}
+"""Settings of a rough look."""
+
 
 def plan(
     scenario: ScenarioArgument,
@@ -25,6 +28,9 @@ def plan(
     num_draft_tokens: Annotated[
         str | None, typer.Option(metavar="LENGTHS", help="Draft lengths to compare, comma-separated: 1,3,5.")
     ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A rough look: 3 seeds, bounds up to 20 % below the mean.")
+    ] = False,
     out: OutOption = None,
     force: ForceOption = False,
     jobs: JobsOption = None,
@@ -38,6 +44,7 @@ def plan(
     - specsim plan llama3.1-8b-h100-eagle3
     - specsim plan llama3.1-8b-h100-eagle3 --slo 'ttft:200 tpot.p90:20' --rate '400 requests/s' --price 2.5
     - specsim plan my.yaml --policies static,goodput --num-draft-tokens 1,2,3,5
+    - specsim plan my.yaml --quick
     """
     from specsim.inputs.read.lists import counts, words
     from specsim.inputs.read.overrides import Option
@@ -53,11 +60,12 @@ def plan(
         Option("--price", "plan.price_per_gpu_hour", price),
         Option("--policies", "plan.policies", policies, words),
         Option("--num-draft-tokens", "plan.num_draft_tokens", num_draft_tokens, counts),
+        *([Option("--quick", f"plan.{name}", value) for name, value in QUICK.items()] if quick else []),
     ]
     inputs = load_scenario(scenario, overrides or (), options, blocks=["plan"])
     refuse_without_limits(inputs)
     publish(
-        lambda progress: plan_answer(inputs, simulate_plan(inputs, jobs=jobs, progress=progress)),
+        lambda progress: plan_answer(inputs, simulate_plan(inputs, jobs=jobs, progress=progress), quick=quick),
         title=inputs.scenario.name,
         out=out or Path("out") / f"{inputs.scenario.name}-plan",
         force=force,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from specsim.studies.plan.trials import Trials
 from specsim.studies.plan.unloaded import UnloadedLatency, unloaded_latencies
 from specsim.studies.shared.executors import Workers, spread
 from specsim.studies.shared.points import Progress
+from specsim.studies.shared.ticks import watched
 
 FLOOR_REQUESTS = 1000
 HOUR = 3600.0
@@ -198,9 +199,11 @@ def simulate_plan(inputs: Inputs, *, jobs: int | None = None, progress: Progress
     measured: dict[int, ArmResult] = {}
     warm_up()  # or each process would compile for itself
     try:
-        for i, result in spread(measure_arm, [(inputs, arm) for arm in arms], Workers(jobs=jobs)):
-            measured[i] = result
-            progress(1 / len(arms))
+        with watched(len(arms), progress) as (ticks, finished):
+            given = [(inputs, arm, told) for arm, told in zip(arms, ticks, strict=True)]
+            for i, result in spread(measure_arm, given, Workers(jobs=jobs)):
+                measured[i] = result
+                finished(i)
     except KeyboardInterrupt:
         if not measured:
             raise
@@ -226,11 +229,17 @@ def plan_of(inputs: Inputs, arms: Iterable[ArmResult]) -> PlanResult:
     )
 
 
-def measure_arm(inputs: Inputs, arm: Arm) -> ArmResult:
-    """Everything that a plan says of one arm."""
+def measure_arm(inputs: Inputs, arm: Arm, told: Callable[[], None] = lambda: None) -> ArmResult:
+    """Everything that a plan says of one arm.
+
+    Args:
+        inputs: the scenario and what it refers to.
+        arm: how it drafts.
+        told: called after every run.
+    """
     scenario = inputs.scenario
     plan = scenario.plan or Plan()
-    trials = Trials(inputs, arm, limits_of(plan, scenario.slo))
+    trials = Trials(inputs, arm, limits_of(plan, scenario.slo), told)
     found = capacity(trials, plan)
     if not found.bound:
         return ArmResult(arm, found, tuple(unloaded_latencies(trials, FLOOR_REQUESTS)), None, 0.0, None)

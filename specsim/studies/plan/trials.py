@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -34,10 +34,13 @@ class Trials:
         inputs: the scenario and what it refers to.
         arm: how it drafts.
         limits: that its latencies are held against.
+        told: called after every run.
     """
 
-    def __init__(self, inputs: Inputs, arm: Arm, limits: Sequence[Limit]) -> None:
-        self.simulation, self.arm, self.limits = simulation_of(inputs), arm, limits
+    def __init__(
+        self, inputs: Inputs, arm: Arm, limits: Sequence[Limit], told: Callable[[], None] = lambda: None
+    ) -> None:
+        self.simulation, self.arm, self.limits, self._told = simulation_of(inputs), arm, limits, told
         self._load = inputs.scenario.workload.load
         # rounds are for ITL alone; those of long runs are counted, as they always are
         self._keeps = None if any(limit.latency == "itl" for limit in limits) else False
@@ -67,7 +70,7 @@ class Trials:
         return self._run(self.load(rate), replication, self.fixed_number or num_requests)
 
     def _run(self, load: Load, replication: int, num_requests: int) -> RunRecords:
-        return self.simulation.run(
+        run = self.simulation.run(
             load,
             num_draft_tokens=self.arm.num_draft_tokens,
             num_requests=num_requests,
@@ -75,6 +78,8 @@ class Trials:
             policy=self.arm.policy,
             keep_rounds=self._keeps,
         )
+        self._told()
+        return run
 
     def margins(self, rate: float, replication: int, num_requests: int) -> Floats:
         """``log_margins`` of a run [limits]; all infinite where it is overloaded."""

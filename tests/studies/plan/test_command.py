@@ -114,3 +114,22 @@ def test_an_interruption_leaves_the_arms_that_are_finished(command, tmp_path, mo
     assert (code, err.splitlines()[-1]) == (130, "interrupted; 1 of 2 arms missing")
     assert "Interrupted; not measured: static 2." in out
     assert json.loads((tmp_path / "new" / "plan.json").read_text())["missing"] == ["static 2"]
+
+
+def test_a_quick_look_says_so_and_asks_for_less(command, tmp_path, monkeypatch):
+    asked = []
+    measure = planner.measure_arm
+
+    def watched(inputs, *arguments):
+        asked.append((inputs.scenario.plan.width, inputs.scenario.plan.seeds))
+        return measure(inputs, *arguments)
+
+    monkeypatch.setattr(planner, "measure_arm", watched)
+    settings = ("--set", "plan={min_requests: 300}", "--quick", "--jobs", "1")
+    lengths = ("--set", "workload.lengths={kind: fixed, prompt_tokens: 100, output_tokens: 16}")
+    code, out, _ = command(
+        "plan", DEMO, *lengths, *settings, "--num-draft-tokens", "2", "--slo", "e2e:300", "--out", tmp_path / "new"
+    )
+    assert code == 0
+    assert set(asked) == {(0.1, 3)}
+    assert "A quick look: few seeds and a wide bound; leave out --quick for a plan." in out
