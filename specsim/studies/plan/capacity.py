@@ -34,6 +34,7 @@ from specsim.studies.plan.trials import Trials
 
 CONFIDENCE = 0.95
 STEPS_PER_WIDTH = 3  # rates of the grid within the width asked for
+COARSEST = 0.06  # width from which on the grid is no coarser
 BRACKET = 6  # rates within which a straight line says where a limit is broken; latencies bend upwards, so not too late
 STRAIGHT = 3  # rates over which the slope of other seeds is good enough
 FEW, FAR = 3, 2.0  # seeds that show when runs are far too short, and times too wide that they then are
@@ -45,6 +46,11 @@ BELOW = 2  # widths that the bound may lie below the mean
 NEARLY = 1.15  # times too wide, which more seeds can still narrow
 MARGIN = 1.1  # longer than it has to be by the first estimate, which may be too low
 MOST_LONGER = 4  # times at once: short runs spread more than their number says, since ramps weigh more in them
+
+
+def rate_step(plan: Plan) -> float:
+    """Logarithm of the ratio of neighbouring rates."""
+    return min(plan.width, COARSEST) / STEPS_PER_WIDTH
 
 
 class Capacity(NamedTuple):
@@ -124,7 +130,7 @@ def capacity(trials: Trials, plan: Plan) -> Capacity:
     Runs start short and become longer until the bound lies within the plan's width, or they have its most requests.
     """
     saturated, running = trials.saturated()
-    grid = _Grid(trials, saturated, running, plan.width / STEPS_PER_WIDTH)
+    grid = _Grid(trials, saturated, running, rate_step(plan))
     near = _rough(grid, plan)
     if near is None:
         return _nothing(plan, plan.min_requests, saturated)

@@ -9,7 +9,7 @@ import typer
 
 from specsim.reporting.options import ForceOption, JobsOption, OutOption, ScenarioArgument, SetOption, SloOption
 
-QUICK = {"width": 0.1, "seeds": 3}
+QUICK = {"width": 0.2, "seeds": 4}
 """Settings of a rough look."""
 
 
@@ -29,7 +29,7 @@ def plan(
         str | None, typer.Option(metavar="LENGTHS", help="Draft lengths to compare, comma-separated: 1,3,5.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A rough look: 3 seeds, bounds up to 20 % below the mean.")
+        bool, typer.Option("--quick", help="A rough look: 4 seeds, bounds up to 40 % below the mean.")
     ] = False,
     out: OutOption = None,
     force: ForceOption = False,

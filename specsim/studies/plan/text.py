@@ -11,7 +11,7 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.intervals import plain
 from specsim.reporting.wording import policy_words
 from specsim.studies.plan.arms import Arm, with_arm
-from specsim.studies.plan.capacity import STEPS_PER_WIDTH, Capacity
+from specsim.studies.plan.capacity import Capacity, rate_step
 from specsim.studies.plan.run import ArmResult, PlanResult, Serving
 from specsim.units import plural
 
@@ -170,7 +170,7 @@ def _grid(scenario: Scenario) -> str:
 
 def grid_step(scenario: Scenario) -> float:
     """By how much neighbouring rates differ [%]."""
-    return 100 * (scenario.plan or Plan()).width / STEPS_PER_WIDTH
+    return 100 * rate_step(scenario.plan or Plan())
 
 
 def wide_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:

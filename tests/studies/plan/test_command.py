@@ -131,5 +131,5 @@ def test_a_quick_look_says_so_and_asks_for_less(command, tmp_path, monkeypatch):
         "plan", DEMO, *lengths, *settings, "--num-draft-tokens", "2", "--slo", "e2e:300", "--out", tmp_path / "new"
     )
     assert code == 0
-    assert set(asked) == {(0.1, 3)}
+    assert set(asked) == {(0.2, 4)}
     assert "A quick look: few seeds and a wide bound; leave out --quick for a plan." in out
