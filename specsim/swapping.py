@@ -75,8 +75,10 @@ def _swapped(scratch: Path, folder: Path, replaced: Collection[str]) -> bool:
     try:
         os.rename(scratch, folder)
     except OSError:
-        os.rename(old, folder)
         return False
+    finally:
+        if not folder.exists():  # refused, or interrupted between the two
+            os.rename(old, folder)
     for kept in list(old.iterdir()):
         if kept.name not in new and kept.name not in replaced:
             os.rename(kept, folder / kept.name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -23,14 +23,15 @@ from specsim.reporting.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY,
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, INK)
 MARKERS = "os^DvPX*"
 """Of another number than the colours, so that 56 scenarios differ in one or the other, and in grey by markers alone."""
-Style = Literal["-", "--", "-.", ":"]
-OTHERS: tuple[Style, ...] = ("-.", ":")
+DRAFTED = ("-", "-.", ":")
+FILLS = ("full", "left", "bottom", "right", "top")
+"""Lines and marks of a scenario's drafting arms; of other numbers, so that 15 differ in one or the other."""
 LABELLED = 6
 """Batches named on a line, besides its first."""
 LETTER, HEIGHT, MARKER = 8.5, 15.0, 4.0
 """Of a batch's name the width of a letter and the height, and half of a marker [pixels]."""
-BAND = "#F3DE8A"
-"""Of the frontier: pale enough for lines to be read on it, in grey too."""
+BAND, HALO = "#F3DE8A", 17
+"""Colour of the frontier, pale enough for marks to be read on it, in grey too, and width of its points."""
 
 
 class ParetoLine(NamedTuple):
@@ -71,9 +72,10 @@ def pareto_figure(
             0.02, 0.965 if len(title) == 1 else 0.955, "\n".join(title), fontsize=14, weight="bold", va="center"
         )
         figure.text(0.02, 0.895, subtitle, fontsize=11, color=GREY, va="center")
-        axes.plot(*np.array(frontier).T, color=BAND, linewidth=13, solid_capstyle="round", zorder=1)
-        for line, style in zip(lines, _styles(lines), strict=True):
-            _draw(axes, line, names.index(line.scenario), style)
+        # points alone: what lies between two of them nobody simulated
+        axes.plot(*np.array(frontier).T, color=BAND, linestyle="", marker="o", markersize=HALO, zorder=1)
+        for line, number in zip(lines, _numbers(lines), strict=True):
+            _draw(axes, line, names.index(line.scenario), number)
         axes.set_xlim(0, 1.06 * max(float(np.nanmax(line.per_user)) for line in lines))
         axes.set_ylim(0, 1.06 * max(float(np.nanmax(line.per_gpu)) for line in lines))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
@@ -84,13 +86,21 @@ def pareto_figure(
         return figure
 
 
-def _draw(axes: Axes, line: ParetoLine, place: int, style: Style) -> None:
-    colour, thick = _colour(place), line.featured or not line.arm
+def _draw(axes: Axes, line: ParetoLine, place: int, number: int) -> None:
+    thick = line.featured or not line.arm
     axes.plot(
-        line.per_user, line.per_gpu, color=colour, marker=_marker(place), markersize=6.5 if thick else 4.5,
-        linewidth=2.2 if thick else 1.2, linestyle=style, markerfacecolor=colour if line.arm else "white",
-        zorder=3 if thick else 2,
+        line.per_user, line.per_gpu, markersize=7 if thick else 6, linewidth=2.2 if thick else 1.2,
+        zorder=3 if thick else 2, **_look(place, number),
     )  # fmt: skip
+
+
+def _look(place: int, number: int) -> dict[str, Any]:
+    """Colour and mark of a scenario; line, and how the mark is filled, of its arm: dashed and hollow without drafts."""
+    colour = _colour(place)
+    look: dict[str, Any] = {"color": colour, "marker": _marker(place), "markerfacecoloralt": "white"}
+    if number < 0:
+        return look | {"linestyle": "--", "markerfacecolor": "white"}
+    return look | {"linestyle": DRAFTED[number % len(DRAFTED)], "fillstyle": FILLS[number % len(FILLS)]}
 
 
 def _colour(place: int) -> str:
@@ -101,13 +111,12 @@ def _marker(place: int) -> str:
     return MARKERS[place % len(MARKERS)]
 
 
-def _styles(lines: Sequence[ParetoLine]) -> list[Style]:
-    """Dashed without speculation; with it, of each scenario the first solid and the others in turn as OTHERS says."""
-    found, seen = list[Style](), Counter[str]()
+def _numbers(lines: Sequence[ParetoLine]) -> list[int]:
+    """Of each line its number among the drafting arms of its scenario; -1 without speculation."""
+    found, seen = list[int](), Counter[str]()
     for line in lines:
-        number = seen[line.scenario]
+        found.append(seen[line.scenario] if line.arm else -1)
         seen[line.scenario] += bool(line.arm)
-        found.append("--" if not line.arm else "-" if number == 0 else OTHERS[(number - 1) % len(OTHERS)])
     return found
 
 
@@ -153,15 +162,13 @@ def _legend(axes: Axes, lines: Sequence[ParetoLine], names: Sequence[str]) -> No
     """Right of the panel: each arm under its scenario's colour, then what is common to all."""
     handles = [
         Line2D(
-            [], [], color=_colour(names.index(line.scenario)), marker=_marker(names.index(line.scenario)),
-            linestyle=style, linewidth=2,
-            markerfacecolor=_colour(names.index(line.scenario)) if line.arm else "white",
-            label=f"{line.scenario}\n{line.arm or 'without speculation'}",
+            [], [], linewidth=2, markersize=7, label=f"{line.scenario}\n{line.arm or 'without speculation'}",
+            **_look(names.index(line.scenario), number),
         )
-        for line, style in zip(lines, _styles(lines), strict=True)
+        for line, number in zip(lines, _numbers(lines), strict=True)
     ]  # fmt: skip
-    handles.append(Line2D([], [], color=BAND, linewidth=13, label="frontier over all"))
+    handles.append(Line2D([], [], color=BAND, linestyle="", marker="o", markersize=HALO, label="frontier over all"))
     axes.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, handlelength=3.2, fontsize=10,
+        handles=handles, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0, handlelength=4.5, fontsize=10,
         labelspacing=0.7, title="numbers on lines: requests in flight", title_fontsize=10, alignment="left",
     )  # fmt: skip

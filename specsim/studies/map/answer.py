@@ -18,6 +18,7 @@ from specsim.reporting.inputs import input_files, source_sentences
 from specsim.reporting.publish import Answer
 from specsim.reporting.wording import drafts
 from specsim.studies.curve.text import drafted
+from specsim.studies.map.changes import changes
 from specsim.studies.map.figure import BreakEven, map_figure
 from specsim.studies.map.run import MapResult
 from specsim.studies.map.text import cells_of, headline, map_sentences, map_tables, missing
@@ -108,6 +109,7 @@ def draw(inputs: Inputs, result: MapResult) -> Figure:
     return map_figure(
         _grid(result),
         found,
+        changes=list(changes(result)),
         title=headline(scenario, result),
         subtitle=deployment_words(inputs),
         speedup_name=f"speedup with {drafts(scenario, k)} (output tokens/s, equal batch)",

@@ -20,14 +20,13 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap,
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from numpy.typing import NDArray
 
 from specsim.arrays import Floats
 from specsim.reporting.style import BLUE, GREY, INK, PALE, STYLE, VERMILLION, new_figure
+from specsim.studies.map.changes import Change
 
-CONTOURS = (0.9, 1.1, 1.5, 2.0)
 STRONGEST = np.log(2.0)
 """The log of the speedup from which on colours grow no stronger."""
 SPEEDUPS = LinearSegmentedColormap.from_list("speedup", [VERMILLION, "#FFFFFF", BLUE])
@@ -52,6 +51,7 @@ def map_figure(
     cells: pd.DataFrame,
     break_evens: Mapping[int, Sequence[BreakEven]],
     *,
+    changes: Sequence[Change] = (),
     title: str,
     subtitle: str,
     speedup_name: str,
@@ -63,6 +63,7 @@ def map_figure(
         cells: a row for each context and batch of the grid, with the columns context, batch, speedup, best (draft
             length, 0 for none) and all_run; where that is False the batch does not run at once, and is hatched.
         break_evens: of the speedup drawn, by context in ascending order; also of those that have none.
+        changes: where it starts or stops paying between two contexts at the same batch.
         title: what was found.
         subtitle: what it was found for.
         speedup_name, best_name: what the panels are called.
@@ -82,8 +83,9 @@ def map_figure(
         panels[0].set_ylabel("context: mean tokens of a request in mid-decode (logarithmic)")
         _draw_speedups(panels[0], cells, batches, contexts, break_evens)
         _draw_break_evens(panels[0], break_evens)
+        _draw_changes(panels[0], changes, batches, contexts)
         _draw_best(panels[1], cells, batches, contexts)
-        _explain(figure, any_wait=not cells["all_run"].all(), crosses=any(break_evens.values()))
+        _explain(figure, any_wait=not cells["all_run"].all(), crosses=any(break_evens.values()) or bool(changes))
         return figure
 
 
@@ -138,10 +140,6 @@ def _draw_speedups(
     colours = np.clip(np.log(speedups), -STRONGEST, STRONGEST)
     drawn = _cells(axes, colours, batches, contexts, SPEEDUPS, Normalize(-STRONGEST, STRONGEST))
     _write(axes, speedups, drawn, batches, contexts, "{:.2f}".format, _marked(found, batches, contexts))
-    if min(speedups.shape) > 1:
-        lines = axes.contour(batches, contexts, speedups, CONTOURS, colors=INK, linewidths=0.9, linestyles="dashed")
-        for label in axes.clabel(lines, fmt=lambda level: f"{level:g}×", fontsize=9):
-            label.set_path_effects([withStroke(linewidth=3, foreground="white")])
 
 
 def _marked(found: Mapping[int, Sequence[BreakEven]], batches: Floats, contexts: Floats) -> NDArray[np.bool_]:
@@ -165,6 +163,14 @@ def _draw_break_evens(axes: Axes, found: Mapping[int, Sequence[BreakEven]]) -> N
                 ends = [first.low, second.low], [first.high, second.high]
                 axes.fill_betweenx([below, above], *ends, color=INK, alpha=0.25, linewidth=0)
                 axes.plot([first.batch, second.batch], [below, above], color=INK, linewidth=2.4, zorder=4)
+
+
+def _draw_changes(axes: Axes, changes: Sequence[Change], batches: Floats, contexts: Floats) -> None:
+    """The edge between the two cells."""
+    widths, heights = _edges(batches), _edges(contexts)
+    for one in changes:
+        place, height = batches.tolist().index(one.batch), heights[contexts.tolist().index(one.upper)]
+        axes.plot(widths[[place, place + 1]], [height] * 2, color=INK, linewidth=2.4, zorder=4)
 
 
 def _draw_best(axes: Axes, cells: pd.DataFrame, batches: Floats, contexts: Floats) -> None:

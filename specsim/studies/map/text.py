@@ -16,10 +16,11 @@ from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.columns import Column, Table, shown, verdict_colour
-from specsim.reporting.wording import drafts, from_to
+from specsim.reporting.wording import drafts, from_to, listed
 from specsim.simulation.expected import mean_context
 from specsim.simulation.replica import Simulation
 from specsim.studies.curve.text import by_batch, drafted, pays
+from specsim.studies.map.changes import changes
 from specsim.studies.map.run import MapResult
 
 
@@ -31,6 +32,7 @@ def map_sentences(inputs: Inputs, result: MapResult) -> list[str]:
         *([f"Interrupted: {missing(result)}."] * result.interrupted),
         _best(scenario, result),
         _needed(inputs, result),
+        *_changing(result),
         *_waiting(result),
         _cells(scenario, result),
         *result.notes,
@@ -111,6 +113,13 @@ def _typical_batch(scenario: Scenario, result: MapResult) -> int:
     if not isinstance(load, ClosedLoop):
         return result.batches[len(result.batches) // 2]
     return min(result.batches, key=lambda batch: abs(math.log(batch / load.concurrency)))
+
+
+def _changing(result: MapResult) -> Iterator[str]:
+    """Between which contexts speculation starts or stops paying at the same batch."""
+    for (lower, upper, pays_above), found in groupby(changes(result), key=lambda one: one[1:]):
+        verb, batches = "starts" if pays_above else "stops", listed([str(one.batch) for one in found])
+        yield f"Between {lower:,} and {upper:,} tokens of context it {verb} paying at batch {batches}."
 
 
 def _waiting(result: MapResult) -> Iterator[str]:

@@ -38,10 +38,10 @@ def asked(command, tmp_path):
 
 
 def test_within_limits_it_says_who_is_cheapest_as_plan_does(asked, command, tmp_path):
-    costs = ("--rate", "600 requests/s", "--price", "h100-sxm=2.5", "--price", "h200=3.5")
+    costs = ("--rate", "560 requests/s", "--price", "h100-sxm=2.5", "--price", "h200=3.5")
     (code, out, err), folder = asked(*BOTH, *LIMITS, *costs)
     assert code == 0, err
-    assert out.startswith("Cheapest for 600 requests/s within TTFT p99 of 100 ms: llama3.1-8b-h100-eagle3 without spec")
+    assert out.startswith("Cheapest for 560 requests/s within TTFT p99 of 100 ms: llama3.1-8b-h100-eagle3 without spec")
     assert "; runner-up h200 without speculation takes " in out.splitlines()[0]
     assert out.splitlines()[1].startswith("Frontier of tokens/s/user and tokens/s/GPU: h200 with 3 draft tokens at ")
     assert "All use the same requests and random numbers, so differences are paired" in out
@@ -110,9 +110,9 @@ def test_who_cannot_run_or_meet_the_limits_is_named_with_the_reason(asked):
 
 def test_a_fleet_counts_all_its_devices(asked):
     fleet = "fleet: fleet={replicas: 2, router: {kind: round_robin}}"
-    (code, out, err), folder = asked(DEMO, "--variant", fleet, *LIMITS, "--rate", "600 requests/s")
+    (code, out, err), folder = asked(DEMO, "--variant", fleet, *LIMITS, "--rate", "560 requests/s")
     assert code == 0, err
-    assert out.startswith("Fewest GPUs for 600 requests/s within TTFT p99 of 100 ms: ")
+    assert out.startswith("Fewest GPUs for 560 requests/s within TTFT p99 of 100 ms: ")
     assert "fleet: Batches count the whole fleet, tokens/s/GPU all its devices." in out
     assert pd.read_csv(folder / "compare.csv").groupby("scenario")["gpus"].first().to_dict() == {DEMO: 1, "fleet": 2}
     plans = pd.read_csv(folder / "plans.csv").set_index(["scenario", "policy"])

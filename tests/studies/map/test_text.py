@@ -10,6 +10,7 @@ import pytest
 from specsim.analysis.crossings import find_crossings
 from specsim.inputs.read.scenario import load_scenario
 from specsim.reporting.text import as_text
+from specsim.studies.map.changes import Change, changes
 from specsim.studies.map.grid import lengths_at
 from specsim.studies.map.required import required
 from specsim.studies.map.run import MapResult
@@ -127,3 +128,17 @@ def test_best_lengths_of_both_ends(inputs):
         "Best number of draft tokens by batch: at 256 tokens 3 from 1 to 32; none at 512, and at 1,024 tokens 3 from 1 "
         "to 512."
     )
+
+
+def test_what_changes_between_contexts_at_the_same_batch_is_said(inputs):
+    """It pays everywhere at 1,024 tokens and costs everywhere at 256: no break-even batch shows where that changes."""
+    result = mapped(inputs, {256: (0.9, 0.8, 0.7), 1024: (1.2, 1.3, 1.4)})
+    assert list(changes(result)) == [Change(batch, 256, 1024, True) for batch in BATCHES]
+    batches = f"{BATCHES[0]}, {BATCHES[1]} and {BATCHES[2]}"
+    said = f"Between 256 and 1,024 tokens of context it starts paying at batch {batches}."
+    assert said in map_sentences(inputs, result)
+
+
+def test_what_break_evens_show_is_not_said_again(inputs):
+    result = mapped(inputs, {256: (1.5, 0.9, 0.8), 1024: (1.6, 1.2, 0.9)})
+    assert list(changes(result)) == []
