@@ -40,6 +40,13 @@ def test_a_users_rate_is_that_of_the_tokens_after_the_first(run):
     np.testing.assert_array_equal(decode_rate(run.requests), [6 / 5, 1 / 2, np.nan])
 
 
+def test_an_output_that_comes_whole_in_one_step_has_no_rate(run):
+    """Its tokens are there at once: dividing by no time would make the mean of all infinite."""
+    at_once = dataclasses.replace(run.requests, finish=run.requests.first_token)
+    np.testing.assert_array_equal(decode_rate(at_once), [np.nan] * 3)
+    assert math.isnan(RunView(dataclasses.replace(run, requests=at_once)).user_rate)
+
+
 def test_the_acceptance_length_of_a_request_is_over_its_own_verifies():
     accepted = np.array([[1, 1, 0, 2], [0, 0, 0, 0], [3, 0, 0, 0]], np.int32)
     np.testing.assert_array_equal(acceptance_length(accepted), [(1 + 2 + 8) / 4, np.nan, 1])

@@ -1,6 +1,7 @@
 """A sweep's cells are what single loads are; each is simulated once while nothing changes, and none is lost."""
 
 import dataclasses
+import hashlib
 import shutil
 
 import numpy as np
@@ -193,7 +194,18 @@ def test_a_trace_that_is_another_where_the_cell_is_simulated_is_noticed(tmp_path
     assert "cannot be read where the cell is simulated" in outcome_of(run_cell(task)).error
 
 
-@pytest.mark.parametrize("damage", [lambda text: text[:-20], lambda text: text.replace("1", "2"), lambda text: ""])
+def forged(content):
+    """A file whose digest is right and whose content is no cell's."""
+    return lambda text: f"{hashlib.sha256(content.encode()).hexdigest()}\n{content}"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(lambda text: text[:-20], lambda text: text.replace("1", "2"), lambda text: ""),
+        *map(forged, ("[1, 2]", "{}", '{"arms": {"x": 1}, "beyond": 0}', '{"failure": 3}', "no JSON", '"text"')),
+    ],
+)
 def test_damaged_cells_are_simulated_again(swept, tmp_path, monkeypatch, damage):
     first = swept(FIELDS)
     files = sorted((tmp_path / "kept").glob("*.cell"))
