@@ -176,3 +176,16 @@ def test_kimi_delta_attention_by_hand():
                 and hasattr(layer.mixer, "gate_rank")}  # fmt: skip
     projections = 2304 * (3 * 4096 + 2 * 128 + 32) + 2 * 128 * 4096 + 4096 * 2304
     assert mixer.matrix_parameters(2304) == projections
+
+
+def test_prompts_of_mla_are_priced_with_their_own_arithmetic():
+    """1,000 tokens attend to 500,500 pairs at 128 heads x 320, and 625 more each; decodes would take 128 x 1,088."""
+    (_, sparse) = operators("deepseek-v3").attentions
+    cost = AttentionCost([sparse], [], device_rates(H100, ideal=False))
+    pairs = attended(1000, 1000)
+    prompt = Pass(1000, 1, 1, 1000, pairs, prompt_query_context=pairs, prompt_tokens=1000)
+    _, arithmetic = cost.price(prompt)
+    assert arithmetic * cost.form.flops == pytest.approx(2 * 58 * 128 * 320 * (500_500 + 1000 * 625), rel=1e-12)
+    _, mixed = cost.price(prompt._replace(tokens=1001, sequences=2, context_tokens=1300, query_context=pairs + 300))
+    decode = 2 * 58 * 128 * 1088 * 300
+    assert (mixed - arithmetic) * cost.form.flops == pytest.approx(decode, rel=1e-9)

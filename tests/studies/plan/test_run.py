@@ -6,15 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from specsim.analysis.steady import steady_window
 from specsim.errors import InfeasibleError
 from specsim.inputs.models.base import MOST_IN_FLIGHT
 from specsim.inputs.models.plan import Limit, Plan, limits_of
 from specsim.inputs.read.overrides import Option
 from specsim.inputs.read.scenario import load_scenario
+from specsim.records import RequestRecords, RunRecords
 from specsim.simulation.replica import Simulation
 from specsim.studies.plan.arms import Arm, arms_of
 from specsim.studies.plan.capacity import Capacity, capacity, lower_bound
 from specsim.studies.plan.demand import Demand, counted, demand_of
+from specsim.studies.plan.margins import percentiles_of, steady_percentiles
 from specsim.studies.plan.run import measure_arm, simulate_plan
 from specsim.studies.plan.trials import Trials
 from specsim.studies.plan.unloaded import unloaded_latencies
@@ -364,3 +367,18 @@ def test_every_setting_changes_an_answer(tmp_path, field):
         return found.rates.tolist(), found.num_requests, demand.rates.tolist(), arms, plan.price_per_gpu_hour
 
     assert answers(base) != answers(base | CHANGES[field])
+
+
+def test_percentiles_are_of_the_steady_window():
+    """The first 100 of 1,000 requests come at once and wait 10 s, the others 1 s: a tenth of all, none of the window."""
+    number, in_system = 1000, 100
+    arrival = np.concatenate([np.zeros(in_system), np.arange(1.0, number - in_system + 1)])
+    wait = np.where(np.arange(number) < in_system, 10.0, 1.0)
+    first = arrival + wait
+    zeros, ones = np.zeros(number, np.int64), np.ones(number, np.int64)
+    requests = RequestRecords(arrival, arrival, first, first, ones, ones, zeros, zeros)
+    run = RunRecords(requests, None, None, None)
+    limits = [Limit("ttft", 99, 2.0)]
+    assert steady_window(requests)[0] >= 10
+    assert steady_percentiles(run, limits) == [1.0]
+    assert percentiles_of(run, limits, None) == [10.0]
