@@ -370,7 +370,7 @@ def test_every_setting_changes_an_answer(tmp_path, field):
 
 
 def test_percentiles_are_of_the_steady_window():
-    """The first 100 of 1,000 requests come at once and wait 10 s, the others 1 s: a tenth of all, none of the window."""
+    """The first 100 of 1,000 requests come at once and wait 10 s, the others 1 s: none of these is in the window."""
     number, in_system = 1000, 100
     arrival = np.concatenate([np.zeros(in_system), np.arange(1.0, number - in_system + 1)])
     wait = np.where(np.arange(number) < in_system, 10.0, 1.0)
