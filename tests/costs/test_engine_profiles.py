@@ -71,6 +71,21 @@ def test_an_eager_step_takes_the_longer_of_launching_and_computing(cost, engine)
         assert cost(profile).price(large, mode="graph") == cost(engine).price(large)
 
 
+@pytest.mark.parametrize(
+    ("changes", "work"),
+    [
+        ({"eager_time_per_layer": "1 ms"}, DECODE._replace(tokens=300)),
+        ({"piecewise_time_per_layer": "1 ms"}, DECODE._replace(prompt_query_context=1000)),
+    ],
+)
+def test_all_reduces_are_part_of_what_launching_waits_beside(engine, h100, llama_8b, changes, work):
+    """On four devices: 32 layers of 1 ms are the step, whatever of them is computing and whatever communication."""
+    profile = engine.model_copy(update={"graphs": graphs(**changes)})
+    time = StepCost(PassCost(target_shape(llama_8b, 4), h100, ideal=False), None, profile).price(work)
+    assert time.communication > 0
+    assert sum(time) - time.host == pytest.approx(0.032, rel=1e-12)
+
+
 def test_small_steps_with_prompts_are_launched_in_pieces(cost, engine):
     profile = engine.model_copy(update={"graphs": graphs(piecewise_time_per_layer="1 ms")})
     prompts = DECODE._replace(prompt_query_context=1000)

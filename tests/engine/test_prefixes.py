@@ -84,6 +84,13 @@ def test_in_a_full_pool_the_longest_unused_goes_first(config, make_case, watched
     assert max(np.add(server.in_use, server.unused)) == 8
 
 
+def test_of_one_request_the_last_segment_goes_first(config, make_case, watched):
+    """8 blocks: of 4 and 5 the output of "abc" goes, "h" takes 2 more, which were "c" and "b", and "a" is found."""
+    lengths = prompts("abc", "defg", "h", "abcx")
+    cached, *_ = found(one_by_one(config, make_case, lengths, kv_tokens=32), watched)
+    assert cached == [0, 0, 0, 4]
+
+
 def test_a_text_that_is_read_again_stays(config, make_case, watched):
     lengths = prompts("ab", "cd", "abx", "ef", "abx")
     cached, *_ = found(one_by_one(config, make_case, lengths, kv_tokens=32), watched)

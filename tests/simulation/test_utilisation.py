@@ -6,6 +6,8 @@ import pytest
 from specsim.analysis.resources import bandwidth_share, flops_share
 from specsim.costs.usage import pass_usage, total
 from specsim.forward import Pass
+from specsim.inputs.read.scenario import load_scenario
+from specsim.simulation.fleet import simulation_of
 from specsim.simulation.replica import Simulation
 from specsim.simulation.step_passes import step_passes
 
@@ -68,3 +70,17 @@ def test_prices_from_outside_leave_it_unknown(inputs, run):
 
     load = scenario.scenario.workload.load
     assert simulation.run(load, num_draft_tokens=0, num_requests=40, replication=0, cost=Slow()).steps.used is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "watts"),
+    [
+        ((), 700.0),
+        (("deployment.num_devices=2", "deployment.tensor_parallel=2"), 2 * 700.0),
+        (("fleet.replicas=3",), 3 * 700.0),
+        (("fleet={replicas: [{deployment: {device: l40s}}, {count: 2}]}",), 350.0 + 2 * 700.0),
+    ],
+)
+def test_power_is_that_of_all_devices(settings, watts):
+    """Of an H100 SXM 700 W, of an L40S 350 W, by their data sheets."""
+    assert simulation_of(load_scenario("llama3.1-8b-h100-eagle3", list(settings))).power == watts
