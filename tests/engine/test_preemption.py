@@ -30,6 +30,10 @@ def test_the_last_in_service_goes_and_computes_its_tokens_again(config, make_cas
     rounds = records.rounds
     assert rounds.from_prompt[rounds.request == 1].tolist() == [True, False, False, True, False, False]
     assert (records.requests.admitted == 0).all()  # the first time
+    # gaps between chunks, that after taking in again among them, are all the time from the first token to the last
+    tally, requests = records.tally, records.requests
+    assert tally.gap_count.sum() == len(rounds.request) - 2
+    assert tally.gap_sum == pytest.approx((requests.finish - requests.first_token).sum(), rel=1e-12)
 
 
 def test_the_drafter_takes_in_again_what_it_lost(config, make_case, watched):

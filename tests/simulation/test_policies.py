@@ -146,3 +146,10 @@ def test_goodput_looks_up_where_lookups_find_enough(run, found, drafts_on):
     records = run(POLICIES["goodput"], requests=96, overrides=[f"speculation.drafter={drafter}"])
     num_draft, _ = drafts(records)
     assert (num_draft > 0).any() == drafts_on
+
+
+def test_confidence_is_judged_token_by_token(run):
+    """Were all positions judged by one token, drafts would stop behind the first or never."""
+    records = run(POLICIES["confidence"])
+    lengths = set(records.rounds.num_draft[~records.rounds.from_prompt].tolist())
+    assert lengths == {1, 2, 3, 4}

@@ -52,6 +52,9 @@ def test_the_drafters_passes_count(inputs, run):
     # contexts of 65 to 128 tokens and one to four tokens to catch up with, where this step has 100 and 2
     np.testing.assert_allclose(records.steps.used[whole, 0], usage.bytes, rtol=0.01)
     assert np.median(records.steps.used[whole, 1]) == pytest.approx(usage.operations, rel=0.05)
+    assert np.median(records.steps.used[whole, 2]) == pytest.approx(usage.peak_seconds, rel=0.03)
+    drafted = total([pass_usage(simulation.drafter, device, draft, **ideal) for draft in work.drafts])
+    assert drafted.peak_seconds > 0.06 * usage.peak_seconds  # so that leaving it out would show
 
 
 def test_stages_share_the_targets_pass(inputs, run):
