@@ -58,7 +58,7 @@ def curve_figure(
         figure.text(0.02, 0.962, title, fontsize=16, weight="bold", va="center")
         figure.text(0.02, 0.925, subtitle, fontsize=11, color=GREY, va="center")
         lines = _lines(table, highlight)
-        _batch_axis(speedup, sorted(table.dropna(subset="tokens_per_s")["batch"].unique()))
+        batch_axis(speedup, sorted(table.dropna(subset="tokens_per_s")["batch"].unique()))
         _draw_throughput(throughput, lines, highlight, draft_name)
         _draw_speedup(speedup, lines, highlight, draft_name)
         shade(speedup, crossings)
@@ -84,7 +84,7 @@ def _lines(table: pd.DataFrame, highlight: int) -> dict[int, tuple[pd.DataFrame,
     }
 
 
-def _batch_axis(axes: Axes, batches: list[int]) -> None:
+def batch_axis(axes: Axes, batches: list[int]) -> None:
     """Logarithmic, with the batches themselves as ticks, or powers of two where they would crowd."""
     crowded = len(batches) > 12 or any(right < 1.3 * left for left, right in pairwise(batches))
     powers = [2.0**i for i in range(math.floor(math.log2(batches[0])), math.ceil(math.log2(batches[-1])) + 1)]
@@ -103,9 +103,9 @@ def _draw_throughput(
     labels = []
     for length, (rows, colour) in lines.items():
         thick = length in (0, highlight)
-        _line_with_band(axes, rows, "tokens_per_s", colour, thick)
+        line_with_band(axes, rows, "tokens_per_s", colour, thick)
         labels.append(
-            _end_label(rows, "tokens_per_s", draft_name(length) if length else "no speculation", colour, thick)
+            end_label(rows, "tokens_per_s", draft_name(length) if length else "no speculation", colour, thick)
         )
     axes.set_ylim(0, 1.08 * max(rows["tokens_per_s"].max() for rows, _ in lines.values()))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:,.0f}"))
@@ -119,14 +119,14 @@ def _draw_speedup(
     drawn = {length: line for length, line in lines.items() if length}
     axes.axhline(1.0, color=INK, linewidth=1.6, zorder=1.5)
     for length, (rows, colour) in drawn.items():
-        _line_with_band(axes, rows, "speedup", colour, length == highlight)
+        line_with_band(axes, rows, "speedup", colour, length == highlight)
     _draw_closed_form(axes, drawn[highlight][0], draft_name(highlight))
     _speedup_limits(axes, [rows for rows, _ in drawn.values()])
     axes.set_ylabel("speedup (output tokens/s, equal batch)")
     label_ends(
         axes,
         [
-            _end_label(rows, "speedup", draft_name(length), colour, length == highlight)
+            end_label(rows, "speedup", draft_name(length), colour, length == highlight)
             for length, (rows, colour) in drawn.items()
         ],
     )
@@ -152,7 +152,8 @@ def _speedup_limits(axes: Axes, tables: list[pd.DataFrame]) -> None:
     axes.set_ylim(max(0.0, low - margin), high + margin)
 
 
-def _line_with_band(axes: Axes, rows: pd.DataFrame, column: str, colour: str, thick: bool) -> None:
+def line_with_band(axes: Axes, rows: pd.DataFrame, column: str, colour: str, thick: bool) -> None:
+    """A column over the batches, with its interval from the columns of the same name with _low and _high."""
     known = rows.dropna(subset=column)
     low, high = (known[f"{column}_{end}"].to_numpy(dtype=float) for end in ("low", "high"))
     if np.all(np.isfinite(low) & np.isfinite(high)):  # one replication alone has no band
@@ -163,6 +164,7 @@ def _line_with_band(axes: Axes, rows: pd.DataFrame, column: str, colour: str, th
     )  # fmt: skip
 
 
-def _end_label(rows: pd.DataFrame, column: str, text: str, colour: str, bold: bool) -> EndLabel:
+def end_label(rows: pd.DataFrame, column: str, text: str, colour: str, bold: bool) -> EndLabel:
+    """What stands at the end of such a line."""
     last = rows.dropna(subset=column).iloc[-1]
     return EndLabel(text, float(last["batch"]), float(last[column]), colour, bold)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from operator import attrgetter
 
+import pandas as pd
+from matplotlib.figure import Figure
+
 from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.columns import Column, FrameTable, Table, with_ends
+from specsim.reporting.deployment import subtitle
 from specsim.reporting.extrapolation import extrapolation_sentence
 from specsim.reporting.folders import text_writer
 from specsim.reporting.inputs import input_files, source_sentences
@@ -13,6 +17,7 @@ from specsim.reporting.intervals import over_one
 from specsim.reporting.publish import Answer
 from specsim.reporting.wording import draft_tokens
 from specsim.studies.curve.answer import POINT_COLUMNS
+from specsim.studies.decide.figure import decision_figure
 from specsim.studies.decide.run import Choice, Decision, FixedLength
 from specsim.studies.decide.text import decision_sentences, engine_settings, lost, settings_text
 
@@ -37,9 +42,26 @@ def decision_answer(inputs: Inputs, decision: Decision, checkpoint: str | None =
             fixed_table(decision),
             FrameTable(decision.curve.points, POINT_COLUMNS, "curve.csv"),
         ],
+        figures={"decision": _draw(inputs, decision)},
         files={**written, **input_files(inputs, warning)},
         appendix=settings_text(inputs, decision, settings, named=checkpoint is not None),
         warning=warning,
+    )
+
+
+def _draw(inputs: Inputs, decision: Decision) -> Figure:
+    rows = [(one.batch, one.over_none.estimate, one.over_none.low, one.over_none.high) for one in decision.choices]
+    curve = decision.curve
+    waiting = [batch for batch in curve.batches if batch not in curve.running]
+    ranges = [(float(row.batch[0]), str(row.num_draft_tokens or "none")) for row in decision.schedule.rows]
+    return decision_figure(
+        curve.points[curve.points["batch"].isin(curve.batches)],
+        pd.DataFrame(rows, columns=["batch", "speedup", "speedup_low", "speedup_high"]),
+        ranges,
+        title=decision_sentences(inputs, decision)[0],
+        subtitle=f"{subtitle(inputs)}; above the panel: draft tokens of the schedule",
+        waits_from=float(waiting[0]) if waiting else None,
+        draft_name=draft_tokens,
     )
 
 

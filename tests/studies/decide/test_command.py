@@ -18,7 +18,7 @@ SMALL = (
 )
 FILES = {
     *("answer.txt", "curve.csv", "fixed_lengths.csv", "manifest.json", "provenance.json", "scenario.yaml"),
-    *("schedule.csv", "sglang.txt", "tensorrt-llm.yaml", "vllm.txt"),
+    *("decision.png", "decision.svg", "schedule.csv", "sglang.txt", "tensorrt-llm.yaml", "vllm.txt"),
 }
 
 
