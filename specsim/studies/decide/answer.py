@@ -59,7 +59,8 @@ def _draw(inputs: Inputs, decision: Decision) -> Figure:
         pd.DataFrame(rows, columns=["batch", "speedup", "speedup_low", "speedup_high"]),
         ranges,
         title=decision_sentences(inputs, decision)[0],
-        subtitle=f"{subtitle(inputs)}; above the panel: draft tokens of the schedule",
+        subtitle=f"{subtitle(inputs)}; above the panel: draft tokens of the schedule"
+        + ("; hatched: not all run at once" if waiting else ""),
         waits_from=float(waiting[0]) if waiting else None,
         draft_name=draft_tokens,
     )
