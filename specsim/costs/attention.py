@@ -82,8 +82,8 @@ class AttentionCost:
         bandwidth, flops = rates.attention_bandwidth, rates.attention_flops
         windows = [
             (a.selected or a.window, a.bytes_per_token, a.pair_flops, a.layers, a.kv_heads, a.selected is not None)
-            for a in attentions
-            if not (free or a in plain)
+            for a in ([] if free else attentions)
+            if a.selected or a.window
         ]
         self.form = AttentionForm(
             slower=verify_factor - 1,

@@ -39,7 +39,7 @@ def test_a_killed_worker_is_an_interruption_with_its_cause(caplog):
 
 @pytest.fixture
 def dying(monkeypatch):
-    """A worker that is lost after so many results."""
+    """Makes a module lose its worker after a number of results."""
 
     def lose(module, number):
         def lost(function, arguments, where):

@@ -149,7 +149,13 @@ def test_goodput_looks_up_where_lookups_find_enough(run, found, drafts_on):
 
 
 def test_confidence_is_judged_token_by_token(run):
-    """Were all positions judged by one token, drafts would stop behind the first or never."""
-    records = run(POLICIES["confidence"])
-    lengths = set(records.rounds.num_draft[~records.rounds.from_prompt].tolist())
-    assert lengths == {1, 2, 3, 4}
+    """Each length comes as often as q gives tokens of at least the threshold, position by position."""
+    inputs = load_scenario("llama3.1-8b-h100-eagle3", [f"speculation.acceptance={STATED}"])
+    (source,) = Simulation(inputs).sources.of(K)
+    likely = [row[row >= POLICIES["confidence"].threshold].sum() for row in source.rows.drafter[: K - 1]]
+    longer = np.cumprod([1.0, *likely])  # than 0, 1, ... draft tokens
+    rounds = run(POLICIES["confidence"]).rounds
+    lengths = rounds.num_draft[~rounds.from_prompt]
+    for least, probability in enumerate(longer, 1):
+        error = np.sqrt(probability * (1 - probability) / len(lengths))
+        assert abs((lengths >= least).mean() - probability) <= 4 * error

@@ -40,21 +40,25 @@ def test_alone_on_a_real_device_it_is_weights_and_kv_over_the_time(inputs, run):
 
 
 def test_the_drafters_passes_count(inputs, run):
-    """A step of four requests with three drafts each: what the cost model's own account says of its passes."""
+    """A step of four requests with three drafts each lies between the cost model's accounts of the least and the most.
+
+    Contexts are of 65 to 128 tokens, and of the last drafts none to three were accepted; rounds behind prompts differ.
+    """
     scenario = inputs(prompt=64, output=64)
     records, simulation = run(scenario, 4, 3), Simulation(scenario)
-    (work,) = step_passes(simulation, 4, 3, 100, accepted=1)
-    ideal = {"ideal": False}
     device = scenario.engine.on(scenario.device)
-    drafts = [pass_usage(simulation.drafter, device, draft, **ideal) for draft in work.drafts]
-    usage = total([pass_usage(simulation.target, device, work.target, **ideal), *drafts])
-    whole = (records.steps.num_decodes == 4) & (records.steps.num_draft_tokens == 12)
-    # contexts of 65 to 128 tokens and one to four tokens to catch up with, where this step has 100 and 2
-    np.testing.assert_allclose(records.steps.used[whole, 0], usage.bytes, rtol=0.01)
-    assert np.median(records.steps.used[whole, 1]) == pytest.approx(usage.operations, rel=0.05)
-    assert np.median(records.steps.used[whole, 2]) == pytest.approx(usage.peak_seconds, rel=0.03)
-    drafted = total([pass_usage(simulation.drafter, device, draft, **ideal) for draft in work.drafts])
-    assert drafted.peak_seconds > 0.06 * usage.peak_seconds  # so that leaving it out would show
+
+    def account(context, accepted):
+        (work,) = step_passes(simulation, 4, 3, context, accepted=accepted)
+        drafts = [pass_usage(simulation.drafter, device, draft, ideal=False) for draft in work.drafts]
+        return total([pass_usage(simulation.target, device, work.target, ideal=False), *drafts]), total(drafts)
+
+    (least, drafted), (most, _) = account(65, 0), account(128, 3)
+    used = records.steps.used[(records.steps.num_decodes == 4) & (records.steps.num_draft_tokens == 12)]
+    for column, name in enumerate(("bytes", "operations", "peak_seconds")):
+        low, high = getattr(least, name), getattr(most, name)
+        assert low <= np.median(used[:, column]) <= high
+        assert high - low < getattr(drafted, name)  # so that leaving the drafter out would show
 
 
 def test_stages_share_the_targets_pass(inputs, run):

@@ -182,7 +182,7 @@ def _over_seeds(grid: _Grid, plan: Plan, number: int, near: _Near, *, longest: b
 
 
 def _spread(grid: _Grid, places: Sequence[int], seeds: int) -> float:
-    """Half of the bound's distance below the mean, as a fraction, if so many seeds spread as these do."""
+    """Half of the bound's distance below the mean, as a fraction, were it of ``seeds`` as far apart as these."""
     deviation = float(np.std(places, ddof=1)) * grid.step
     return t_quantile(2 * CONFIDENCE - 1, seeds - 1) * deviation * math.sqrt(1 + 1 / seeds) / BELOW
 

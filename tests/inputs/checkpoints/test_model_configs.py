@@ -79,6 +79,16 @@ def test_what_is_not_understood_is_refused_by_name(shared):
         ("kimi-k2", {(LatentAttention, MLP): 1, (LatentAttention, Experts): 60}),
         ("qwen3.5-35b-a3b", {(LinearAttention, Experts): 30, (Attention, Experts): 10}),
         ("qwen3.5-27b", {(LinearAttention, MLP): 48, (Attention, MLP): 16}),
+        ("glm-4.5-air", {(Attention, MLP): 1, (Attention, Experts): 45}),
+        ("minimax-m2", {(Attention, Experts): 62}),
+        ("llama-4-scout", {(Attention, Experts): 48}),
+        ("llama-4-maverick", {(Attention, MLP): 24, (Attention, Experts): 24}),
+        ("qwen3-next-80b-a3b", {(LinearAttention, Experts): 36, (Attention, Experts): 12}),
+        (
+            "kimi-linear-48b-a3b",
+            {(LinearAttention, MLP): 1, (LinearAttention, Experts): 19, (LatentAttention, Experts): 7},
+        ),
+        ("deepseek-v3.2", {(LatentAttention, MLP): 3, (LatentAttention, Experts): 58}),
     ],
 )
 def test_layers_of_each_kind(name, layers):
