@@ -13,8 +13,8 @@ from specsim.analysis.intervals import Interval
 from specsim.inputs.read.prices import devices_of
 from specsim.studies.compare.alike import share_arrivals
 from specsim.studies.compare.run import Comparison, Subject
-from specsim.studies.plan.capacity import rate_ratio
-from specsim.studies.plan.run import PlannedArm
+from specsim.studies.plan.bound import rate_ratio
+from specsim.studies.plan.result import PlannedArm
 
 Basis = Literal["dollars per hour", "dollars per token", "GPUs", "tokens per GPU"]
 """What is ranked by: money where there are prices, else GPUs or what they yield; of whole replicas where all are to

@@ -15,7 +15,8 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.fleet import simulation_of
 from specsim.simulation.in_flight import num_drawn
 from specsim.studies.plan.arms import Arm, arms_of
-from specsim.studies.plan.run import ArmResult, PlanResult, by_name, measure_arm, missed_limits, plan_of
+from specsim.studies.plan.result import ArmResult, PlanResult, by_name
+from specsim.studies.plan.run import measure_arm, missed_limits, plan_of
 from specsim.studies.shared.executors import Workers, spread
 from specsim.studies.shared.notes import beyond_positions, held_acceptance, run_length_notes
 from specsim.studies.shared.points import Point, PointRuns, Progress, num_requests, run_point, work

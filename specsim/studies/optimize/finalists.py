@@ -10,7 +10,7 @@ from specsim.studies.optimize.optimum import Finalist
 from specsim.studies.optimize.short_runs import measure_or_say
 from specsim.studies.optimize.space import Settings, changed
 from specsim.studies.plan.arms import Arm
-from specsim.studies.plan.run import ArmResult
+from specsim.studies.plan.result import ArmResult
 from specsim.studies.shared.executors import Workers, spread
 from specsim.studies.shared.points import Progress
 

@@ -13,8 +13,8 @@ from specsim.inputs.models.plan import Limit
 from specsim.inputs.read.scenario import Inputs
 from specsim.studies.optimize.space import Settings, Space
 from specsim.studies.plan.arms import Arm
-from specsim.studies.plan.capacity import rate_ratio
-from specsim.studies.plan.run import HOUR, ArmResult
+from specsim.studies.plan.bound import rate_ratio
+from specsim.studies.plan.result import HOUR, ArmResult
 
 MILLION = 1e6
 At = tuple[int, int, int]

@@ -23,7 +23,8 @@ from specsim.studies.decide.schedules import schedule_of
 from specsim.studies.optimize.optimum import Trial
 from specsim.studies.optimize.space import Settings, changed
 from specsim.studies.plan.arms import Arm
-from specsim.studies.plan.run import ArmResult, measure_arm
+from specsim.studies.plan.result import ArmResult
+from specsim.studies.plan.run import measure_arm
 from specsim.studies.shared.executors import Workers, spread
 from specsim.studies.shared.points import Progress
 

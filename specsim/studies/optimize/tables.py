@@ -13,7 +13,7 @@ from specsim.studies.optimize.optimum import At, Finalist, Optimum
 from specsim.studies.optimize.space import Settings
 from specsim.studies.optimize.text import NAMES, short_arm_words
 from specsim.studies.plan.arms import Arm
-from specsim.studies.plan.run import ArmResult
+from specsim.studies.plan.result import ArmResult
 from specsim.studies.plan.text import binds, short_of
 
 

@@ -15,7 +15,7 @@ from specsim.reporting.folders import json_writer
 from specsim.reporting.inputs import input_files, source_sentences
 from specsim.reporting.publish import Answer
 from specsim.studies.plan.figure import PlanBar, plan_figure
-from specsim.studies.plan.run import ArmResult, PlanResult
+from specsim.studies.plan.result import ArmResult, PlanResult
 from specsim.studies.plan.tables import plan_table, replicas_table
 from specsim.studies.plan.text import drafting, limits_words, plan_sentences
 
@@ -31,7 +31,7 @@ def plan_answer(inputs: Inputs, result: PlanResult, *, quick: bool = False) -> A
         "limits": [limit._asdict() for limit in result.limits],
         "best": result.best.arm.name,
         "arms": [row | _details(result, arm) for row, arm in zip(arms.records(), result.arms, strict=True)],
-        "missing": [arm.name for arm in result.missing],
+        "missing": [one.arm.name for one in result.missing],
     }
     if warning:
         found["warning"] = warning

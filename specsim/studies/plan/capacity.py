@@ -1,10 +1,7 @@
 """The largest rate that one arm serves within limits, as a lower bound that a fresh run meets 95 times in 100.
 
 Each seed gives the largest rate of a grid at which its run meets every limit, found by ``search``. A seed sends the
-same requests at every rate and in every arm, so its answer has no search noise. The bound is the lower limit of a
-prediction interval, mean − t·s·√(1 + 1/n) of the logarithms over n seeds with t of n − 1 degrees of freedom (Hahn and
-Meeker, "Statistical Intervals", 1991, ch. 4): a fresh run of the same length meets the limits at the bound with a
-probability of 95 %, where half of them would miss a confidence bound of the mean.
+same requests at every rate and in every arm, so its answer has no search noise. What the seeds come to is in ``bound``.
 
 The search stops when the mean is known to within the requested width and the bound lies at most two widths below it.
 More seeds narrow only the first, so runs become longer where the spread between seeds is far too large; it falls with
@@ -19,20 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from specsim.analysis.intervals import (
-    Interval,
-    mean_interval,
-    paired_speedup_interval,
-    t_quantile,
-    unpaired_speedup_interval,
-)
 from specsim.arrays import Floats
 from specsim.inputs.models.plan import Plan
-from specsim.studies.plan.margins import log_margins, percentiles_of
+from specsim.studies.plan.bound import BELOW, Capacity, below_mean
 from specsim.studies.plan.search import largest_below
 from specsim.studies.plan.trials import Trials
 
-CONFIDENCE = 0.95
 STEPS_PER_WIDTH = 3  # rates of the grid within the width asked for
 COARSEST = 0.06  # width from which on the grid is no coarser
 BRACKET = 6  # rates within which a straight line says where a limit is broken; latencies bend upwards, so not too late
@@ -42,7 +31,6 @@ FIRST_SHARE = 1 / 8  # of the saturated rate, where the search begins
 SMALLEST_SHARE = 1e-3  # of the saturated rate, below which the search stops
 IN_FLIGHT = 10  # requests of a run for each that is in flight, so that ramp and tail are a small part
 ROUGH = 4  # the same while the search is still rough
-BELOW = 2  # widths that the bound may lie below the mean
 NEARLY = 1.15  # times too wide, which more seeds can still narrow
 MARGIN = 1.1  # longer than it has to be by the first estimate, which may be too low
 MOST_LONGER = 4  # times at once: short runs spread more than their number says, since ramps weigh more in them
@@ -53,79 +41,8 @@ def rate_step(plan: Plan) -> float:
     return min(plan.width, COARSEST) / STEPS_PER_WIDTH
 
 
-class Capacity(NamedTuple):
-    """The rate that one arm serves.
-
-    Attributes:
-        rates: largest rate of each seed that meets the limits, float64 [seeds] [requests/s]; all 0 where none does.
-        num_requests: of each run.
-        saturated: throughput while requests always wait [requests/s].
-        binding: index of the limit that the next rate of the grid breaks in most seeds; None where throughput itself is
-            the limit.
-    """
-
-    rates: Floats
-    num_requests: int
-    saturated: float
-    binding: int | None
-
-    @property
-    def mean(self) -> float:
-        """The geometric mean over seeds [requests/s]."""
-        return float(np.exp(np.log(self.rates).mean())) if self.rates.all() else 0.0
-
-    @property
-    def bound(self) -> float:
-        """The lower bound [requests/s]."""
-        return lower_bound(self.rates)
-
-    @property
-    def gap(self) -> float:
-        """Distance of the bound below the mean, as a fraction of the mean."""
-        return 1 - self.bound / self.mean if self.mean else 0.0
-
-    @property
-    def half_width(self) -> float:
-        """Half of the 95 % interval of the mean, as a fraction of it."""
-        if not self.rates.all():
-            return 0.0
-        interval = mean_interval(np.log(self.rates), CONFIDENCE)
-        return interval.high - interval.estimate
-
-    def over(self, width: float) -> float:
-        """Ratio to the requested width of the mean's half-width, or of half the bound's distance if that is larger."""
-        return max(self.half_width, self.gap / BELOW) / width
-
-
-def lower_bound(rates: Floats) -> float:
-    """The rate that a fresh run serves within limits in 95 of 100 cases, from rates [seeds ≥ 2]; all [requests/s]."""
-    if not rates.all():
-        return 0.0
-    logs, n = np.log(rates), len(rates)
-    if np.ptp(logs) == 0:
-        return float(rates[0])
-    one_sided = t_quantile(2 * CONFIDENCE - 1, n - 1)
-    return float(np.exp(logs.mean() - one_sided * logs.std(ddof=1) * math.sqrt(1 + 1 / n)))
-
-
-def rate_ratio(one: Capacity, other: Capacity, *, paired: bool = True) -> Interval | None:
-    """Ratio of mean rates, one over other, with its 95 % interval; None where either is 0.
-
-    Args:
-        one, other: capacities to compare.
-        paired: whether equal seeds send the same requests. Where runs have the same length, common seeds are paired;
-            otherwise the interval is that of independent samples.
-    """
-    if not (one.rates.all() and other.rates.all()):
-        return None
-    if paired and one.num_requests == other.num_requests:
-        both = min(len(one.rates), len(other.rates))
-        return paired_speedup_interval(one.rates[:both], other.rates[:both])
-    return unpaired_speedup_interval(one.rates, other.rates)
-
-
 def capacity(trials: Trials, plan: Plan) -> Capacity:
-    """Measure the capacity of an arm.
+    """Measure the capacity of an arm that meets its limits in an empty system.
 
     Runs start short and become longer until the bound lies within the plan's width, or they have its most requests.
     """
@@ -183,8 +100,7 @@ def _over_seeds(grid: _Grid, plan: Plan, number: int, near: _Near, *, longest: b
 
 def _spread(grid: _Grid, places: Sequence[int], seeds: int) -> float:
     """Half of the bound's distance below the mean, as a fraction, were it of ``seeds`` as far apart as these."""
-    deviation = float(np.std(places, ddof=1)) * grid.step
-    return t_quantile(2 * CONFIDENCE - 1, seeds - 1) * deviation * math.sqrt(1 + 1 / seeds) / BELOW
+    return below_mean(float(np.std(places, ddof=1)) * grid.step, seeds) / BELOW
 
 
 def _nothing(plan: Plan, num_requests: int, saturated: float) -> Capacity:
@@ -281,9 +197,6 @@ def _rough(grid: _Grid, plan: Plan) -> _Near | None:
         while holds(place + octave):
             place += octave
         return between(place)
-    alone = percentiles_of(grid.trials.alone(plan.min_requests), grid.trials.limits, None)
-    if log_margins(alone, grid.trials.limits).max() > 0:
-        return None
     while place >= grid.least:
         place -= octave
         if holds(place):

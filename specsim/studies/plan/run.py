@@ -2,180 +2,33 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from specsim.analysis.intervals import Interval
+import numpy as np
+
 from specsim.analysis.steady import steady_window
-from specsim.arrays import Ints
-from specsim.costs.extrapolation import Extrapolation
 from specsim.engine.run import warm_up
 from specsim.errors import InfeasibleError, Problem
-from specsim.forward import Reach, farthest
+from specsim.forward import farthest
 from specsim.inputs.models.plan import Limit, Plan, limits_of
-from specsim.inputs.models.scenario import Scenario
 from specsim.inputs.read.scenario import Inputs
 from specsim.simulation.fleet import simulation_of
 from specsim.studies.plan.arms import Arm, arms_of
-from specsim.studies.plan.bottleneck import Bottleneck, bottleneck_of
-from specsim.studies.plan.capacity import SMALLEST_SHARE, Capacity, capacity, rate_ratio
-from specsim.studies.plan.demand import Demand, demand_of
+from specsim.studies.plan.bottleneck import bottleneck_of
+from specsim.studies.plan.bound import Capacity
+from specsim.studies.plan.capacity import SMALLEST_SHARE, capacity
+from specsim.studies.plan.demand import demand_of
+from specsim.studies.plan.result import ArmResult, PlanResult, Unfinished, by_name
 from specsim.studies.plan.trials import Trials
 from specsim.studies.plan.unloaded import UnloadedLatency, unloaded_latencies
 from specsim.studies.shared.executors import Workers, spread
 from specsim.studies.shared.points import Progress
-from specsim.studies.shared.ticks import watched
+from specsim.studies.shared.ticks import Told, told_nothing, watched
 
 FLOOR_REQUESTS = 1000
-HOUR = 3600.0
-
-
-class ArmResult(NamedTuple):
-    """One arm, measured.
-
-    Attributes:
-        arm: how it drafts.
-        capacity: what it serves within the limits.
-        unloaded: each limit against an empty system, where no rate meets them all; empty elsewhere.
-        bottleneck: what it is short of at the bound; None where no rate meets the limits.
-        tokens_per_request: mean output tokens.
-        reached: how far steps went at the bound.
-    """
-
-    arm: Arm
-    capacity: Capacity
-    unloaded: tuple[UnloadedLatency, ...]
-    bottleneck: Bottleneck | None
-    tokens_per_request: float
-    reached: Reach | None
-
-    @property
-    def tokens_per_s(self) -> float:
-        """Output tokens per second of one replica at the bound."""
-        return self.capacity.bound * self.tokens_per_request
-
-
-class Serving(NamedTuple):
-    """What serving the demand takes with one arm.
-
-    Attributes:
-        replicas: in each period.
-        mean_replicas: over time.
-        gpus: at the peak.
-        dollars_per_million: output tokens, of all replicas there have to be; None without a price.
-        joules_per_token: at full board power; None where the device's is not known.
-        kilowatts: mean over time, at full board power.
-    """
-
-    replicas: Ints
-    mean_replicas: float
-    gpus: int
-    dollars_per_million: float | None
-    joules_per_token: float | None
-    kilowatts: float | None
-
-
-@dataclass(frozen=True)
-class PlanResult:
-    """Every arm of a plan.
-
-    Attributes:
-        limits: that were to be met.
-        arms: measured ones, in the order of ``arms_of``.
-        demand: the rate to serve; None where none is given.
-        num_devices: of a replica, or of the fleet.
-        power: that these draw at most [W]; None where it is not known.
-        price: of a device for an hour; None where it is not given.
-        missing: arms that an interruption left out.
-        extrapolation: what lay beyond the ranges that the figures used were measured over.
-    """
-
-    limits: tuple[Limit, ...]
-    arms: tuple[ArmResult, ...]
-    demand: Demand | None
-    num_devices: int
-    power: float | None
-    price: float | None
-    missing: tuple[Arm, ...] = ()
-    extrapolation: Extrapolation | None = None
-
-    @property
-    def best(self) -> ArmResult:
-        """The arm with the fewest replicas over time, and of these with the highest bound."""
-
-        def needed(result: ArmResult) -> tuple[float, float]:
-            serving = self.serving(result)
-            return (math.inf if serving is None and self.demand else serving.mean_replicas if serving else 0.0), (
-                -result.capacity.bound
-            )
-
-        return min(self.arms, key=needed)
-
-    @property
-    def met(self) -> bool:
-        """Whether any arm meets the limits at some rate."""
-        return any(result.capacity.bound for result in self.arms)
-
-    @property
-    def plain(self) -> ArmResult | None:
-        """The arm without speculation; None where that was left out."""
-        return next((result for result in self.arms if result.arm.policy is None), None)
-
-    def gain(self, result: ArmResult) -> Interval | None:
-        """The rate of an arm over that without speculation, see ``rate_ratio``; None where either is 0."""
-        plain = self.plain
-        return None if plain is None else rate_ratio(result.capacity, plain.capacity)
-
-    def dollars_per_million(self, result: ArmResult) -> float | None:
-        """Price of a million output tokens at the bound, all replicas as busy as they may be."""
-        return None if self.price is None else self._per_token(result, self.price * self.num_devices / HOUR, 1e6)
-
-    def joules_per_token(self, result: ArmResult) -> float | None:
-        """Energy of an output token at the bound, at full board power."""
-        return None if self.power is None else self._per_token(result, self.power, 1.0)
-
-    def _per_token(self, result: ArmResult, per_second: float, tokens: float) -> float | None:
-        return per_second / result.tokens_per_s * tokens if result.tokens_per_s else None
-
-    def serving(self, result: ArmResult) -> Serving | None:
-        """What the demand takes; None without one, or where no rate meets the limits."""
-        if self.demand is None or not result.capacity.bound:
-            return None
-        replicas, seconds = self.demand.replicas(result.capacity.bound), self.demand.seconds
-        mean = float((replicas * seconds).sum() / seconds.sum())
-        tokens_per_s = self.demand.mean * result.tokens_per_request
-        priced = None if self.price is None else mean * self.num_devices * self.price / HOUR / tokens_per_s * 1e6
-        watts = None if self.power is None else mean * self.power
-        return Serving(
-            replicas=replicas,
-            mean_replicas=mean,
-            gpus=int(replicas.max()) * self.num_devices,
-            dollars_per_million=priced,
-            joules_per_token=None if watts is None else watts / tokens_per_s,
-            kilowatts=None if watts is None else watts / 1e3,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class PlannedArm:
-    """One arm of a plan.
-
-    Attributes:
-        scenario: that was planned.
-        plan: what was found of it.
-        result: of the arm.
-    """
-
-    scenario: Scenario
-    plan: PlanResult
-    result: ArmResult
-
-    @property
-    def serving(self) -> Serving | None:
-        """See ``PlanResult.serving``."""
-        return self.plan.serving(self.result)
+LOG = logging.getLogger(__name__)
 
 
 def simulate_plan(inputs: Inputs, *, jobs: int | None = None, progress: Progress = lambda share: None) -> PlanResult:
@@ -190,27 +43,36 @@ def simulate_plan(inputs: Inputs, *, jobs: int | None = None, progress: Progress
 
     Raises:
         InfeasibleError: when some request could never be served, or no arm meets the limits even in an empty system.
-        KeyboardInterrupt: before any arm was finished.
+        KeyboardInterrupt: before any arm that meets the limits was finished; the log has what runs showed by then.
     """
     scenario, simulation = inputs.scenario, simulation_of(inputs)
     arms = arms_of(scenario)
     for arm in arms:
         simulation.lengths_checked(simulation.num_requests, arm.num_draft_tokens, 0, scenario.workload.load)
     measured: dict[int, ArmResult] = {}
+    missing: tuple[Unfinished, ...] = ()
     warm_up()  # or each process would compile for itself
-    try:
-        with watched(len(arms), progress) as (ticks, finished):
-            given = [(inputs, arm, told) for arm, told in zip(arms, ticks, strict=True)]
+    with watched(len(arms), progress) as (ticks, finished):
+        given = [(inputs, arm, told) for arm, told in zip(arms, ticks, strict=True)]
+        try:
             for i, result in spread(measure_arm, given, Workers(jobs=jobs)):
                 measured[i] = result
                 finished(i)
-    except KeyboardInterrupt:
-        if not measured:
-            raise
+        except KeyboardInterrupt:
+            missing = tuple(Unfinished(arm, ticks[i].largest) for i, arm in enumerate(arms) if i not in measured)
+            if not any(result.capacity.bound for result in measured.values()):
+                LOG.warning("%s", _so_far(list(measured.values()), missing))
+                raise
     found = plan_of(inputs, [measured[i] for i in sorted(measured)])
     if not found.met:
         raise InfeasibleError(missed_limits(inputs, by_name(found.arms)))
-    return replace(found, missing=tuple(arm for i, arm in enumerate(arms) if i not in measured))
+    return replace(found, missing=missing)
+
+
+def _so_far(measured: Sequence[ArmResult], missing: Sequence[Unfinished]) -> str:
+    """What is known of a plan of which no arm that meets the limits is finished."""
+    none = f"no rate meets the limits {', '.join(by_name(measured))}; " if measured else ""
+    return f"{none}not measured: {', '.join(one.words for one in missing)}"
 
 
 def plan_of(inputs: Inputs, arms: Iterable[ArmResult]) -> PlanResult:
@@ -229,20 +91,22 @@ def plan_of(inputs: Inputs, arms: Iterable[ArmResult]) -> PlanResult:
     )
 
 
-def measure_arm(inputs: Inputs, arm: Arm, told: Callable[[], None] = lambda: None) -> ArmResult:
+def measure_arm(inputs: Inputs, arm: Arm, told: Told = told_nothing) -> ArmResult:
     """Everything that a plan says of one arm.
 
     Args:
         inputs: the scenario and what it refers to.
         arm: how it drafts.
-        told: called after every run.
+        told: after every run, the rate at which it met the limits, or 0.
     """
     scenario = inputs.scenario
     plan = scenario.plan or Plan()
     trials = Trials(inputs, arm, limits_of(plan, scenario.slo), told)
-    found = capacity(trials, plan)
+    floor = tuple(unloaded_latencies(trials, FLOOR_REQUESTS))
+    missed = any(latency.missed for latency in floor)
+    found = Capacity(np.zeros(plan.seeds), 0, None, None) if missed else capacity(trials, plan)
     if not found.bound:
-        return ArmResult(arm, found, tuple(unloaded_latencies(trials, FLOOR_REQUESTS)), None, 0.0, None)
+        return ArmResult(arm, found, floor, None, 0.0, None)
     run = trials.run(found.bound, 0, found.num_requests)
     short = bottleneck_of(trials.simulation, arm.num_draft_tokens, run, steady_window(run.requests))
     return ArmResult(
@@ -277,15 +141,10 @@ def missed_limits(inputs: Inputs, found: Mapping[str, ArmResult]) -> list[Proble
                 Problem(where, f"{limit.latency} p{limit.percentile:g}", f"{1e3 * limit.seconds:g} ms", remedy)
             )
     if not problems:
-        rate = SMALLEST_SHARE * max(result.capacity.saturated for result in found.values())
+        rate = SMALLEST_SHARE * max(result.capacity.saturated or 0.0 for result in found.values())
+        where_tried = f" at {rate:.2g} requests/s, where requests still overlap" if rate else " there"
         remedy = (
-            "some policy meets each limit in an empty system, but none meets them all at "
-            f"{rate:.2g} requests/s, where requests still overlap; raise the limits"
+            f"some policy meets each limit in an empty system, but none meets them all{where_tried}; raise the limits"
         )
         problems.append(Problem(where, "plan.slo", "", remedy))
     return problems
-
-
-def by_name(arms: Iterable[ArmResult]) -> dict[str, ArmResult]:
-    """Arms by what messages call them."""
-    return {found.arm.name if found.arm.policy else "without speculation": found for found in arms}

@@ -7,7 +7,7 @@ import numpy as np
 from specsim.inputs.models.scenario import Scenario
 from specsim.reporting.columns import Column, Table, with_ends
 from specsim.reporting.intervals import plain
-from specsim.studies.plan.run import PlannedArm, PlanResult
+from specsim.studies.plan.result import PlannedArm, PlanResult
 from specsim.studies.plan.text import binds, drafting, grid_step, short_of
 
 

@@ -11,8 +11,9 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.intervals import plain
 from specsim.reporting.wording import policy_words
 from specsim.studies.plan.arms import Arm, with_arm
-from specsim.studies.plan.capacity import Capacity, rate_step
-from specsim.studies.plan.run import ArmResult, PlanResult, Serving
+from specsim.studies.plan.bound import Capacity
+from specsim.studies.plan.capacity import rate_step
+from specsim.studies.plan.result import ArmResult, PlanResult, Serving
 from specsim.units import plural
 
 TO_NARROW = "raise plan.most_requests or plan.seeds, or widen plan.width"
@@ -186,4 +187,4 @@ def wide_sentences(scenario: Scenario, result: PlanResult) -> Iterator[str]:
 
 def _missing(scenario: Scenario, result: PlanResult) -> Iterator[str]:
     if result.missing:
-        yield f"Interrupted; not measured: {', '.join(arm.name for arm in result.missing)}."
+        yield f"Interrupted; not measured: {', '.join(one.words for one in result.missing)}."

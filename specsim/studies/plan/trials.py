@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from specsim.records import RunRecords
 from specsim.simulation.fleet import simulation_of
 from specsim.studies.plan.arms import Arm
 from specsim.studies.plan.margins import log_margins, steady_percentiles
+from specsim.studies.shared.ticks import Told, told_nothing
 
 ROUNDS_PER_PLACE = 4  # requests for each place in a saturated run, of which the first and the last are ramp and tail
 LEAST_SATURATED = 200  # requests of a saturated run
@@ -34,12 +35,10 @@ class Trials:
         inputs: the scenario and what it refers to.
         arm: how it drafts.
         limits: that its latencies are held against.
-        told: called after every run.
+        told: after every run, the rate at which it met the limits, or 0.
     """
 
-    def __init__(
-        self, inputs: Inputs, arm: Arm, limits: Sequence[Limit], told: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, inputs: Inputs, arm: Arm, limits: Sequence[Limit], told: Told = told_nothing) -> None:
         self.simulation, self.arm, self.limits, self._told = simulation_of(inputs), arm, limits, told
         self._load = inputs.scenario.workload.load
         # rounds are for ITL alone; those of long runs are counted, as they always are
@@ -70,7 +69,7 @@ class Trials:
         return self._run(self.load(rate), replication, self.fixed_number or num_requests)
 
     def _run(self, load: Load, replication: int, num_requests: int) -> RunRecords:
-        run = self.simulation.run(
+        return self.simulation.run(
             load,
             num_draft_tokens=self.arm.num_draft_tokens,
             num_requests=num_requests,
@@ -78,13 +77,13 @@ class Trials:
             policy=self.arm.policy,
             keep_rounds=self._keeps,
         )
-        self._told()
-        return run
 
     def margins(self, rate: float, replication: int, num_requests: int) -> Floats:
         """``log_margins`` of a run [limits]; all infinite where it is overloaded."""
         found = steady_percentiles(self.run(rate, replication, num_requests), self.limits)
-        return np.full(len(self.limits), np.inf) if found is None else log_margins(found, self.limits)
+        margins = np.full(len(self.limits), np.inf) if found is None else log_margins(found, self.limits)
+        self._told(rate if margins.max() <= 0 else 0.0)
+        return margins
 
     def saturated(self) -> tuple[float, float]:
         """(requests per second that are served when there is always one waiting, requests running meanwhile)."""
@@ -95,6 +94,7 @@ class Trials:
         else:
             run = self._always_waiting(places)
             span = steady_window(run.requests) or (0.0, float(run.requests.finish.max()))
+        self._told(0.0)
         served = within(run.requests.finish, span).sum() / (span[1] - span[0])
         return float(served), float(run.steps.num_running.max())
 

@@ -1,7 +1,8 @@
-"""How far long tasks in other processes have come: each adds a byte to a file of its own with every run it makes."""
+"""How far long tasks in other processes have come: each writes to a file of its own what its runs show, one by one."""
 
 from __future__ import annotations
 
+import struct
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,15 @@ HALFWAY = 8
 """Runs after which a task whose number of runs nobody knows counts as half done."""
 
 
+Told = Callable[[float], None]
+"""What to call after a run, with what it showed."""
+RUN = struct.Struct("d")
+
+
+def told_nothing(found: float) -> None:
+    """For runs that nobody watches."""
+
+
 class Ticks(NamedTuple):
     """Tells of finished runs of one task, from any process on this machine.
 
@@ -23,16 +33,23 @@ class Ticks(NamedTuple):
 
     file: Path
 
-    def __call__(self) -> None:
-        """One run more."""
+    def __call__(self, found: float) -> None:
+        """One run more, and what it showed."""
         with self.file.open("ab") as file:
-            file.write(b".")
+            file.write(RUN.pack(found))
 
     @property
     def share(self) -> float:
         """Of the task, as far as the number of its runs says."""
-        runs = self.file.stat().st_size
+        runs = self.file.stat().st_size // RUN.size
         return runs / (runs + HALFWAY)
+
+    @property
+    def largest(self) -> float:
+        """Of what runs showed so far; 0 before any."""
+        written = self.file.read_bytes()
+        whole = written[: len(written) // RUN.size * RUN.size]
+        return max((found for (found,) in RUN.iter_unpack(whole)), default=0.0)
 
 
 @contextmanager

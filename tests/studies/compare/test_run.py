@@ -13,7 +13,7 @@ from specsim.studies.compare.frontier import cells_of
 from specsim.studies.compare.ranking import extra_cost, ranking
 from specsim.studies.compare.run import compared_arms, simulate_comparison
 from specsim.studies.compare.tables import cells_table, plans_table
-from specsim.studies.plan.capacity import Capacity, rate_ratio
+from specsim.studies.plan.bound import Capacity, rate_ratio
 from specsim.studies.plan.run import measure_arm, plan_of
 from specsim.studies.plan.tables import plan_table
 

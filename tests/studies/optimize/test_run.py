@@ -17,8 +17,9 @@ from specsim.studies.optimize.run import simulate_optimum
 from specsim.studies.optimize.space import Settings, Space, changed, limited, own_settings, space_of
 from specsim.studies.plan.arms import Arm
 from specsim.studies.plan.bottleneck import Bottleneck
-from specsim.studies.plan.capacity import Capacity, rate_ratio
-from specsim.studies.plan.run import ArmResult, measure_arm, simulate_plan
+from specsim.studies.plan.bound import Capacity, rate_ratio
+from specsim.studies.plan.result import ArmResult
+from specsim.studies.plan.run import measure_arm, simulate_plan
 
 pytestmark = pytest.mark.slow
 

@@ -1,6 +1,7 @@
 """``specsim plan``: what it asks for, what it leaves, and what it refuses."""
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -114,6 +115,30 @@ def test_an_interruption_leaves_the_arms_that_are_finished(command, tmp_path, mo
     assert (code, err.splitlines()[-1]) == (130, "interrupted; 1 of 2 arms missing")
     assert "Interrupted; not measured: static 2." in out
     assert json.loads((tmp_path / "new" / "plan.json").read_text())["missing"] == ["static 2"]
+
+
+@pytest.mark.parametrize(
+    ("slo", "said"),
+    [
+        ("e2e:300", r"not measured: without speculation \(one run met the limits at [\d.]+ requests/s\), static 2"),
+        ("tpot:0.1", r"no rate meets the limits without speculation; not measured: static 2"),
+    ],
+)
+def test_before_an_arm_meets_limits_an_interruption_tells_of_runs(command, tmp_path, monkeypatch, caplog, slo, said):
+    def interrupted(inputs, arm, told):
+        if arm.policy:
+            raise KeyboardInterrupt
+        found = measure(inputs, arm, told)
+        if found.capacity.bound:
+            raise KeyboardInterrupt
+        return found
+
+    measure = planner.measure_arm
+    monkeypatch.setattr(planner, "measure_arm", interrupted)
+    code, out, err = command("plan", DEMO, *SMALL, "--slo", slo, "--out", tmp_path / "new")
+    assert (code, out, err) == (130, "", "interrupted; nothing was written\n")
+    assert re.search(said, caplog.text)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_quick_look_says_so_and_asks_for_less(command, tmp_path, monkeypatch):

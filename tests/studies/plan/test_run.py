@@ -15,7 +15,8 @@ from specsim.inputs.read.scenario import load_scenario
 from specsim.records import RequestRecords, RunRecords
 from specsim.simulation.replica import Simulation
 from specsim.studies.plan.arms import Arm, arms_of
-from specsim.studies.plan.capacity import Capacity, capacity, lower_bound
+from specsim.studies.plan.bound import Capacity, lower_bound
+from specsim.studies.plan.capacity import capacity
 from specsim.studies.plan.demand import Demand, counted, demand_of
 from specsim.studies.plan.margins import percentiles_of, steady_percentiles
 from specsim.studies.plan.run import measure_arm, simulate_plan

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from specsim.inputs.read.scenario import load_scenario
-from specsim.studies.plan.capacity import Capacity
+from specsim.studies.plan.bound import Capacity
 from specsim.studies.plan.text import bound_sentences
 
 
