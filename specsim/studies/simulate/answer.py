@@ -17,6 +17,7 @@ from specsim.reporting.folders import Writer, text_writer
 from specsim.reporting.inputs import input_files, source_sentences
 from specsim.reporting.publish import Answer
 from specsim.reporting.record_tables import Format
+from specsim.studies.simulate.drawn import drawn_load
 from specsim.studies.simulate.fleet_text import fleet_summary
 from specsim.studies.simulate.run import LoadResult
 from specsim.studies.simulate.tables import run_tables
@@ -46,9 +47,11 @@ def load_answer(
     warning = extrapolation_sentence([(inputs, result.extrapolation)])
     summary = text_writer(_summary(scenario, result, warning))
     left = f"{result.missing} of {scenario.run.replications} replications missing"
+    sentences = load_sentences(scenario, result)
     return Answer(
-        sentences=[*load_sentences(scenario, result), *source_sentences(inputs)],
+        sentences=[*sentences, *source_sentences(inputs)],
         tables=[*load_tables(scenario, result), *run_tables(result, form, rounds=rounds)],
+        figures={"simulate": drawn_load(inputs, result, title=sentences[0])},
         files={"summary.json": summary, **input_files(inputs, warning)},
         footer=footer,
         beside={"--trace": trace} if trace else {},

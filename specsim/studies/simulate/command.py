@@ -31,8 +31,8 @@ def simulate(
 ) -> None:
     """One load in detail: latencies, throughput and goodput, with the scenario's policy and without speculation.
 
-    Writes a summary, a table of requests and a table of steps. A trace shows steps, batch, queue, KV cache and each
-    request's path through them. Ctrl-C stops the command and writes the runs that are finished.
+    Writes a summary, a figure, a table of requests and a table of steps. A trace shows steps, batch, queue, KV cache
+    and each request's path through them. Ctrl-C stops the command and writes the runs that are finished.
 
     Examples:
     - specsim simulate llama3.1-8b-h100-eagle3
