@@ -66,6 +66,7 @@ class HostTimes(NamedTuple):
 
     Attributes:
         per_step, per_sequence, per_verified_row, per_draft_pass, per_lookup_step, per_lookup: times [s].
+        per_verify: of a step in which some request has several tokens to verify [s].
         idle: of a step in which a drafter is loaded and drafts nothing [s].
         graph_sizes: captured numbers of tokens, ascending int64 [graphs]; empty for none.
         eager, piecewise: to launch all layers' kernels, or those between graphs [s].
@@ -77,6 +78,7 @@ class HostTimes(NamedTuple):
     per_draft_pass: float
     per_lookup_step: float
     per_lookup: float
+    per_verify: float
     idle: float
     graph_sizes: Ints
     eager: float
@@ -125,7 +127,7 @@ def empty_step() -> StepForm:
     """A placeholder for steps that are priced by something else."""
     attention = AttentionForm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros((0, 5)))
     parts = PassForm(np.zeros((0, 4)), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), attention)
-    host = HostTimes(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(0, np.int64), 0.0, 0.0)
+    host = HostTimes(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(0, np.int64), 0.0, 0.0)
     none = np.zeros((0, 3))
     use = UseForm(none, none, none, none, attention, 1.0)
     return StepForm(0, parts, parts, host, use, use, 1.0)

@@ -81,8 +81,8 @@ def activation_bytes(inputs: int, outputs: int, format_: Format) -> float:
 
 def product_rates(format_: Format, rates: Rates) -> ProductRates:
     """What products of a format achieve: own figures, or BF16's and the kernel that quantises the input."""
-    if format_.quantises_activations and format_.compute in rates.quantised:
-        return rates.quantised[format_.compute]
+    if format_.kernels in rates.quantised:
+        return rates.quantised[format_.kernels]
     launch = rates.linear_launch + (rates.kernel_launch if format_.quantises_activations else 0.0)
     flops = rates.flops_in[format_.compute]
     return ProductRates(flops, rates.linear_bandwidth, launch, rates.sharpness, rates.row_tile)

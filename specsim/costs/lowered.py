@@ -51,6 +51,7 @@ def price_step(form: StepForm, passes: Passes, num_passes: int, num_lookups: int
         + form.host.per_sequence * target.sequences
         + form.host.per_verified_row * target.logit_rows
         + form.host.per_draft_pass * num_drafts
+        + (form.host.per_verify if target.verify_context else 0.0)
         + (0.0 if num_drafts else form.host.idle)
     )
     if num_lookups:

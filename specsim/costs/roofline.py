@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from specsim.arrays import Floats, Ints
-from specsim.inputs.models.hardware import Device
+from specsim.inputs.models.hardware import TENSOR_RATE, Device
 
 
 def soft_maximum(a: ArrayLike, b: ArrayLike, sharpness: float) -> Floats:
@@ -53,8 +53,8 @@ class Rates:
         flops_in: of matrix products, by the precision of the tensor cores; without those that the device lacks
             [FLOP/s].
         linear_bandwidth, linear_launch, sharpness, row_tile: of matrix products, as in ``ProductRates``.
-        quantised: of products that quantise their activations, where the device has figures; the kernel that quantises
-            is in their launch.
+        quantised: of products in other formats than BF16, where the device has figures; what quantises activations or
+            dequantises weights is in them.
         grouped: rate of grouped products over that of BF16 products.
         attention_flops, attention_bandwidth: of attention [FLOP/s, B/s].
         attention_launch: per layer [s].
@@ -122,7 +122,7 @@ def device_rates(device: Device, *, ideal: bool) -> Rates:
         row_tile=linear.row_tile,
         quantised={
             name: ProductRates(
-                own.compute_efficiency * peaks[name],
+                own.compute_efficiency * peaks[TENSOR_RATE[name]],
                 own.bandwidth_efficiency * bandwidth,
                 own.launch,
                 _exponent(own.sharpness),

@@ -57,6 +57,7 @@ class StepCost:
             per_draft_pass=engine.draft_pass_time(kind) if engine else 0.0,
             per_lookup_step=lookup.host_time_per_step if lookup else 0.0,
             per_lookup=lookup.host_time_per_sequence if lookup else 0.0,
+            per_verify=(engine.host_time_per_verify or 0.0) if engine else 0.0,
             idle=(engine.host_time_when_idle_drafter or 0.0) if engine and drafter else 0.0,
             graph_sizes=np.array(graphs.sizes if graphs else (), dtype=np.int64),
             eager=layers * graphs.eager_time_per_layer if graphs else 0.0,

@@ -21,7 +21,8 @@ from specsim.inputs.models.policy import Policy
 from specsim.inputs.models.workload import ClosedLoop, Load
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import RunRecords
-from specsim.simulation.replica import Simulation, is_short
+from specsim.simulation.long_runs import is_short
+from specsim.simulation.replica import Simulation
 from specsim.workload.lengths import InFlight, Lengths
 
 

@@ -23,12 +23,11 @@ from specsim.inputs.models.workload import ClosedLoop, Load, Replay
 from specsim.inputs.read.scenario import Inputs
 from specsim.records import RunRecords, StepRecords
 from specsim.simulation.feasible import Room, check_lengths
+from specsim.simulation.long_runs import is_short
 from specsim.simulation.shapes import deployed_drafter, deployed_target, product_times, whole_shapes
 from specsim.simulation.sources import Sources
 from specsim.workload.lengths import InFlight, Lengths
 from specsim.workload.stated import Traffic
-
-LONG_RUN = 10_000_000  # output tokens; a round takes 56 bytes, and each token is one without speculation
 
 
 class Simulation:
@@ -55,7 +54,8 @@ class Simulation:
         self.inputs = inputs
         deployment = inputs.scenario.deployment
         self.target, self.drafter = deployed_target(inputs), deployed_drafter(inputs)
-        self.rates: Rates = device_rates(inputs.engine.on(inputs.device), ideal=deployment.ideal)
+        self.engine = inputs.engine.with_cache(deployment.kv_format)
+        self.rates: Rates = device_rates(self.engine.on(inputs.device), ideal=deployment.ideal)
         self.products = product_times(inputs, self.rates) if deployment.costs == "aiconfigurator" else None
         self.first_pass_over_verified = inputs.engine.first_draft_pass == "verified" and not deployment.ideal
         scenario, where = inputs.scenario, str(inputs.files["scenario"])
@@ -222,7 +222,7 @@ class Simulation:
         return self.traffic.lengths(num_requests, replication, load)
 
     def _make_step_cost(self, speculating: bool) -> StepCost:
-        ideal, engine = self.inputs.scenario.deployment.ideal, self.inputs.engine
+        ideal, engine = self.inputs.scenario.deployment.ideal, self.engine
         device, factor, drafter = engine.on(self.inputs.device), engine.verify_attention_factor or 1.0, None
         stated = self.inputs.scenario.speculation.drafter
         lookup = stated if isinstance(stated, NgramLookup) else None
@@ -293,8 +293,3 @@ class Simulation:
         shapes = [shape for shape in (self.target, self.drafter) if shape]
         products = [p for shape in shapes for p in (*shape.linears, shape.head, *shape.fusion, *shape.correction)]
         return [p for p in {p._replace(repeats=1): None for p in products} if not self.products.covers(p)]
-
-
-def is_short(lengths: Lengths) -> bool:
-    """Whether every round of a run is kept unless it is said otherwise."""
-    return bool(lengths.output.sum() <= LONG_RUN)

@@ -36,6 +36,11 @@ class Format(NamedTuple):
         """Whether a kernel has to convert BF16 activations first."""
         return self.activation_bytes < BF16.activation_bytes
 
+    @property
+    def kernels(self) -> str:
+        """What device files and engine profiles call the kernels that multiply it."""
+        return self.compute if self.quantises_activations else self.name
+
 
 BF16 = Format("bf16", 2.0, "bf16", 2.0)
 FORMATS: dict[str, Format] = {

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
+from specsim.inputs.checkpoints.quantisation import WeightFormat
 from specsim.inputs.models.base import MOST_REQUESTS, Input
 
 Split = Literal["calibration", "validation", "beside", "confounded"]
@@ -56,6 +57,10 @@ class Setting(Input):
     """Engine profile that simulates it, by catalogue name or path; empty: the one of --scenario."""
     use_model: str = ""
     """The target's config.json, by catalogue name or path; empty: the one of --scenario."""
+    weight_format: WeightFormat | None = None
+    """Format of the target's matrices, such as w4a16; empty: what use_model states, or bf16."""
+    kv_format: Literal["bf16", "fp8"] | None = None
+    """Format of the KV cache; empty: that of --scenario, or bf16."""
     use_drafter: str = ""
     """The value of `speculation.drafter` in a scenario, such as `{kind: mtp}`; empty: the one of --scenario."""
     notes: str = ""

@@ -7,6 +7,7 @@ achieve there under this engine. It knows nothing of models or loads.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Collection
 from itertools import pairwise
 from typing import Annotated, Literal, TypeVar
 
@@ -14,7 +15,7 @@ from pydantic import Field, model_validator
 
 from specsim.inputs.models.base import Bytes, Count, Duration, Flag, Fraction, Input, Number
 from specsim.inputs.models.drafters import PassKind
-from specsim.inputs.models.hardware import Device, Efficiency, Sharpness, Sourced
+from specsim.inputs.models.hardware import Device, Efficiency, ProductPrecision, Sharpness, Sourced
 
 Block = TypeVar("Block", bound=Input)
 DEFAULT_BLOCK_SIZE = 16
@@ -27,6 +28,7 @@ class LinearUnderEngine(Input):
     compute_efficiency: Efficiency | None = None
     bandwidth_efficiency: Efficiency | None = None
     sharpness: Sharpness | None = None
+    row_tile: tuple[Count, Count] | None = None
 
 
 class AttentionUnderEngine(Input):
@@ -50,6 +52,8 @@ class Kernels(Input):
     """What kernels achieve under this engine on the device that it was calibrated on."""
 
     linear: LinearUnderEngine = LinearUnderEngine()
+    linear_by_precision: dict[ProductPrecision, LinearUnderEngine] = Field(default_factory=dict)
+    """The same of quantised products; without an entry, what the device's file says of them."""
     attention: AttentionUnderEngine = AttentionUnderEngine()
     elementwise: ElementwiseUnderEngine = ElementwiseUnderEngine()
 
@@ -76,6 +80,14 @@ class Graphs(Input):
         if any(second <= first for first, second in pairwise(self.sizes)):
             raise ValueError(f"sizes {list(self.sizes)} must rise; write for example [1, 2, 4, 8]")
         return self
+
+
+class UnderFP8Cache(Input):
+    """What changes where the KV cache is held in FP8, since other attention kernels then run."""
+
+    attention: AttentionUnderEngine = AttentionUnderEngine()
+    verify_attention_factor: Annotated[Number, Field(ge=1)] | None = None
+    host_time_per_verify: Duration | None = None
 
 
 class CalibratedRange(Input):
@@ -147,6 +159,11 @@ class Engine(Sourced):
     verify_attention_factor: Annotated[Number, Field(ge=1)] | None = None
     """How much longer a request's KV cache takes to read when it has several query tokens: 1 where one kernel serves
     both, more where verifying falls into another kernel than decoding. Left out: 1."""
+    host_time_per_verify: Duration | None = None
+    """Added to a step in which some request has several tokens to verify: planning its attention, which cannot be part
+    of a graph under some kernels. Left out: none."""
+    fp8_cache: UnderFP8Cache | None = None
+    """Other figures where the KV cache is held in FP8. Left out: only its size differs."""
     graphs: Graphs | None = None
     """Left out: every step is replayed at its own size."""
     kernels: Kernels | None = None
@@ -156,8 +173,11 @@ class Engine(Sourced):
 
     @model_validator(mode="after")
     def _kernels_are_of_a_device(self) -> Engine:
-        if self.kernels is not None and self.device is None:
-            raise ValueError("kernels holds what was measured on one device; name it in device, or leave kernels out")
+        for name in ("kernels", "fp8_cache"):
+            if getattr(self, name) is not None and self.device is None:
+                raise ValueError(
+                    f"{name} holds what was measured on one device; name it in device, or leave {name} out"
+                )
         return self
 
     @property
@@ -180,13 +200,32 @@ class Engine(Sourced):
         is_small = device.memory.capacity < small.below or any(name in device.name for name in small.names)
         return self.model_copy(update={"on_small_devices": None, "sources": sources} | (limits if is_small else {}))
 
+    def with_cache(self, kv_format: str) -> Engine:
+        """The profile as it is where the KV cache is held in a format."""
+        own = self.fp8_cache
+        if own is None or kv_format != "fp8":
+            return self
+        kernels = self.kernels or Kernels()
+        changed = kernels.model_copy(update={"attention": _replaced(kernels.attention, own.attention)})
+        return _replaced(self.model_copy(update={"kernels": changed, "fp8_cache": None}), own, but=("attention",))
+
     def on(self, device: Device) -> Device:
         """The device with what this engine's kernels achieve on it."""
-        if self.kernels is None:
+        kernels = self.kernels
+        if kernels is None:
             return device
-        blocks = {name: _replaced(getattr(device, name), getattr(self.kernels, name)) for name in Kernels.model_fields}
-        return device.model_copy(update=blocks)
+        blocks = {name: _replaced(getattr(device, name), getattr(kernels, name)) for name in UNDER_ENGINE}
+        # products of a precision that the device's file has no figures for are as its BF16 products, but for these
+        figures = device.linear_by_precision
+        own = {
+            name: _replaced(figures.get(name, blocks["linear"]), under)
+            for name, under in kernels.linear_by_precision.items()
+        }
+        return device.model_copy(update={**blocks, "linear_by_precision": {**figures, **own}})
 
 
-def _replaced(block: Block, by: Input) -> Block:
-    return block.model_copy(update={name: value for name, value in by if value is not None})
+UNDER_ENGINE = ("linear", "attention", "elementwise")
+
+
+def _replaced(block: Block, by: Input, but: Collection[str] = ()) -> Block:
+    return block.model_copy(update={name: value for name, value in by if value is not None and name not in but})

@@ -6,7 +6,7 @@ A device knows nothing of models, batches or speculation.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -80,6 +80,12 @@ class Interconnect(Input):
     bandwidth: Bandwidth
     """Per direction and device."""
     max_devices: Count
+
+
+ProductPrecision = Literal["fp8", "int8", "fp4", "w4a16"]
+PRECISIONS: tuple[ProductPrecision, ...] = get_args(ProductPrecision)
+TENSOR_RATE = {"fp8": "fp8", "int8": "int8", "fp4": "fp4", "w4a16": "bf16"}
+"""Precision of a product → the peak that multiplies it: 4-bit weights alone are dequantised first."""
 
 
 class LinearKernels(Input):
@@ -164,8 +170,9 @@ class Device(Sourced):
     interconnect: Interconnect | None = None
     """Left out: a device that is used alone."""
     linear: LinearKernels
-    linear_by_precision: dict[Literal["fp8", "int8", "fp4"], LinearKernels] = Field(default_factory=dict)
-    """Of products that quantise their activations, which their times include; without an entry BF16's figures hold."""
+    linear_by_precision: dict[ProductPrecision, LinearKernels] = Field(default_factory=dict)
+    """Of products in other formats than BF16, the quantising of their activations or the dequantising of their weights
+    included; without an entry BF16's figures hold."""
     grouped_products: Efficiency | None = None
     """Of the compute efficiency of BF16 products, what the grouped products of routed experts reach. Left out: all."""
     attention: AttentionKernels
@@ -195,9 +202,9 @@ class Device(Sourced):
 
     @model_validator(mode="after")
     def _figures_have_a_peak(self) -> Device:
-        missing = [name for name in self.linear_by_precision if dict(self.peak)[name] is None]
+        missing = [name for name in self.linear_by_precision if dict(self.peak)[TENSOR_RATE[name]] is None]
         if missing:
             raise ValueError(
-                f"linear_by_precision.{missing[0]} needs peak.{missing[0]}; add it or leave the figures out"
+                f"linear_by_precision.{missing[0]} needs peak.{TENSOR_RATE[missing[0]]}; add it or leave these out"
             )
         return self

@@ -227,7 +227,7 @@ def _mean_time(simulation: Simulation, works: Sequence[StepPasses]) -> StepTime:
 def _usage(simulation: Simulation, work: StepPasses) -> Usage:
     """The whole step's; bytes and operations of one device, of which a pipeline stage has its share."""
     inputs = simulation.inputs
-    device, ideal = inputs.engine.on(inputs.device), inputs.scenario.deployment.ideal
+    device, ideal = simulation.engine.on(inputs.device), inputs.scenario.deployment.ideal
     launched = simulation.step_cost(work.speculating).launched(work.target)
     target = pass_usage(simulation.target, device, launched, ideal=ideal)
     drafts = [pass_usage(simulation.drafter, device, draft, ideal=ideal) for draft in work.drafts if simulation.drafter]

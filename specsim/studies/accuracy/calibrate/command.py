@@ -50,7 +50,7 @@ def calibrate(
     from specsim.inputs.read.scenario import read_engine
     from specsim.reporting.publish import Answer, Progress, publish
     from specsim.studies.accuracy.calibrate.answer import calibration_answer
-    from specsim.studies.accuracy.calibrate.observations import serving_observations, step_observations
+    from specsim.studies.accuracy.calibrate.observations import precisions_of, serving_observations, step_observations
     from specsim.studies.accuracy.calibrate.parameters import candidates
     from specsim.studies.accuracy.calibrate.run import calibrate as fit
     from specsim.studies.accuracy.calibrate.usable import chosen_rows, chosen_steps, one_profile, refuse_other_units
@@ -75,9 +75,11 @@ def calibrate(
         inputs = one_profile([one.inputs for one in seen], names)
         kinds = {pass_kind(one.inputs.scenario.speculation.drafter) for one in seen if one.speculating}
         # a row's own limits say how it was run, and are no part of the profile
-        engine = read_engine(str(inputs.files["engine"]))
+        engine = read_engine(str(inputs.files["engine"])).limited_on(inputs.device)
         refuse_other_units(engine, points, names)
-        chosen = candidates({kind for kind in kinds if kind})
+        used = {precision for one in seen for precision in precisions_of(one.inputs)}
+        fp8_cache = any(one.inputs.scenario.deployment.kv_format == "fp8" for one in seen)
+        chosen = candidates({kind for kind in kinds if kind}, used, fp8_cache=fp8_cache)
         found = fit(engine, inputs.device, points, chosen, lambda done: progress(share * done))
         data = [*step_files, *files]
         return calibration_answer(found, seen, engine, inputs, tables=data, num_open=num_open, name=name, out=out)

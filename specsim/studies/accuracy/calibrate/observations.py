@@ -15,9 +15,11 @@ from specsim.analysis.metrics import reach
 from specsim.analysis.run_metrics import CLIENT_METRICS
 from specsim.analysis.run_view import RunView
 from specsim.forward import Reach, farthest
+from specsim.inputs.checkpoints.quantisation import formats
 from specsim.inputs.measured.measurements import LATENCIES, Located, Metric
 from specsim.inputs.measured.steps import LocatedStep, Step
 from specsim.inputs.models.engine import Engine
+from specsim.inputs.models.hardware import PRECISIONS, ProductPrecision
 from specsim.inputs.models.workload import ClosedLoop
 from specsim.inputs.read.scenario import Inputs, load_scenario
 from specsim.simulation.replica import Simulation
@@ -49,6 +51,12 @@ class Seen(NamedTuple):
     inputs: Inputs
     speculating: bool
     reach: Reach
+
+
+def precisions_of(inputs: Inputs) -> Iterator[ProductPrecision]:
+    """Of the target's quantised products, as far as a profile has figures for them."""
+    used = {form.kernels for form in formats(inputs.target_quantisation)}
+    yield from (precision for precision in PRECISIONS if precision in used)
 
 
 class _Under:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from specsim.errors import SpecsimError, invalid
 from specsim.inputs.measured.measurements import Measurement, Setting
+from specsim.inputs.models.engine import Engine
 from specsim.inputs.read import catalogue
 from specsim.inputs.read.scenario import Inputs, load_scenario
 
@@ -22,6 +23,8 @@ class Arm(NamedTuple):
         overrides: what is laid over the base scenario.
         num_draft_tokens: draft tokens per verify; 0 for the arm without speculation.
         max_num_batched_tokens, max_num_seqs, memory_fraction: the engine's limits in this arm; None for its profile's.
+        running: requests that the benchmark kept in the engine, which held them whatever its profile says; None where
+            clients kept theirs in flight.
     """
 
     overrides: tuple[str, ...]
@@ -29,6 +32,7 @@ class Arm(NamedTuple):
     max_num_batched_tokens: int | None
     max_num_seqs: int | None
     memory_fraction: float | None
+    running: int | None = None
 
 
 def arm(row: Measurement, *, speculating: bool) -> Arm:
@@ -38,8 +42,10 @@ def arm(row: Measurement, *, speculating: bool) -> Arm:
     overrides = (*deployment_overrides(row), *speculation, *_workload(row))
     if speculating:
         limits = row.speculation_max_num_batched_tokens, row.speculation_max_num_seqs
-        return Arm(overrides, row.num_draft_tokens, *limits, row.memory_fraction)
-    return Arm(overrides, 0, row.baseline_max_num_batched_tokens, row.baseline_max_num_seqs, row.memory_fraction)
+    else:
+        limits = row.baseline_max_num_batched_tokens, row.baseline_max_num_seqs
+    running = int(row.load) if row.load_kind == "batch" and limits[1] is None else None
+    return Arm(overrides, row.num_draft_tokens if speculating else 0, *limits, row.memory_fraction, running)
 
 
 def left_out(row: Measurement, *, speculating: bool) -> str:
@@ -71,13 +77,21 @@ def arm_inputs(base: str, chosen: Arm) -> Inputs:
     inputs = load_scenario(base, chosen.overrides)
     if inputs.scenario.fleet is not None:
         raise invalid(base, "fleet", inputs.scenario.fleet.num_replicas, "measurements are of one server; leave it out")
-    limits = {
-        "max_num_batched_tokens": chosen.max_num_batched_tokens,
-        "max_num_seqs": chosen.max_num_seqs,
-        "memory_fraction": chosen.memory_fraction,
-    }
-    stated = {name: value for name, value in limits.items() if value is not None}
-    return dataclasses.replace(inputs, engine=inputs.engine.model_copy(update=stated))
+    return dataclasses.replace(inputs, engine=_limited(inputs.engine, chosen))
+
+
+def _limited(engine: Engine, chosen: Arm) -> Engine:
+    """The profile with an arm's limits, which win over those that it has for speculation."""
+    stated: dict[str, float | None] = {}
+    if chosen.memory_fraction is not None:
+        stated["memory_fraction"] = chosen.memory_fraction
+    for name in ("max_num_batched_tokens", "max_num_seqs"):
+        if (value := getattr(chosen, name)) is not None:
+            stated |= {name: value, f"speculation_{name}": None}
+    own = (chosen.num_draft_tokens and engine.speculation_max_num_seqs) or engine.max_num_seqs
+    if chosen.running is not None and chosen.running > own:
+        stated |= {"max_num_seqs": chosen.running, "speculation_max_num_seqs": None}
+    return engine.model_copy(update=stated)
 
 
 def why_not(error: SpecsimError) -> str:
@@ -89,7 +103,8 @@ def deployment_overrides(row: Setting) -> tuple[str, ...]:
     """Device, engine and target as far as the row names them."""
     names = {"device": row.use_device, "engine": row.use_engine, "target": row.use_model}
     devices = {"num_devices": row.num_devices, "tensor_parallel": row.num_devices}
-    stated = {**names, **devices, "expert_parallel": row.expert_parallel}
+    formats = {"weight_format": row.weight_format, "kv_format": row.kv_format}
+    stated = {**names, **devices, "expert_parallel": row.expert_parallel, **formats}
     return tuple(f"deployment.{key}={json.dumps(value)}" for key, value in stated.items() if value)
 
 
