@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from specsim.inputs.models.base import Bytes, Count, Duration, Flag, Fraction, Input, Number
 from specsim.inputs.models.drafters import PassKind
-from specsim.inputs.models.hardware import Device, Efficiency, ProductPrecision, Sharpness, Sourced
+from specsim.inputs.models.hardware import TENSOR_RATE, Device, Efficiency, ProductPrecision, Sharpness, Sourced
 
 Block = TypeVar("Block", bound=Input)
 DEFAULT_BLOCK_SIZE = 16
@@ -162,6 +162,9 @@ class Engine(Sourced):
     host_time_per_verify: Duration | None = None
     """Added to a step in which some request has several tokens to verify: planning its attention, which cannot be part
     of a graph under some kernels. Left out: none."""
+    fused_quantisation: Flag | None = None
+    """Whether norms and activation functions hand quantised products their input quantised, which spares a kernel for
+    each product. Left out: no."""
     fp8_cache: UnderFP8Cache | None = None
     """Other figures where the KV cache is held in FP8. Left out: only its size differs."""
     graphs: Graphs | None = None
@@ -211,20 +214,22 @@ class Engine(Sourced):
 
     def on(self, device: Device) -> Device:
         """The device with what this engine's kernels achieve on it."""
-        kernels = self.kernels
-        if kernels is None:
-            return device
+        kernels = self.kernels or Kernels()
         blocks = {name: _replaced(getattr(device, name), getattr(kernels, name)) for name in UNDER_ENGINE}
+        linear, figures = blocks["linear"], dict(device.linear_by_precision)
+        if self.fused_quantisation:
+            for precision in QUANTISING:
+                if dict(device.peak)[TENSOR_RATE[precision]] is not None:
+                    own = figures.get(precision, linear)
+                    figures[precision] = own.model_copy(update={"launch": min(own.launch, linear.launch)})
         # products of a precision that the device's file has no figures for are as its BF16 products, but for these
-        figures = device.linear_by_precision
-        own = {
-            name: _replaced(figures.get(name, blocks["linear"]), under)
-            for name, under in kernels.linear_by_precision.items()
-        }
-        return device.model_copy(update={**blocks, "linear_by_precision": {**figures, **own}})
+        for precision, under in kernels.linear_by_precision.items():
+            figures[precision] = _replaced(figures.get(precision, linear), under)
+        return device.model_copy(update={**blocks, "linear_by_precision": figures})
 
 
 UNDER_ENGINE = ("linear", "attention", "elementwise")
+QUANTISING: tuple[ProductPrecision, ...] = ("fp8", "int8", "fp4")
 
 
 def _replaced(block: Block, by: Input, but: Collection[str] = ()) -> Block:
