@@ -117,6 +117,8 @@ class Engine(Sourced):
 
     device: str | None = None
     """Catalogue name of the device that the profile was calibrated on; left out: it holds for any."""
+    general: str | None = None
+    """Catalogue name of the profile for any device from which a calibrated one was fitted."""
     max_num_seqs: Count
     """Most requests in one step."""
     max_num_batched_tokens: Count

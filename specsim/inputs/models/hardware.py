@@ -35,7 +35,7 @@ class Sourced(Input):
 
     @model_validator(mode="after")
     def _every_number_has_a_source(self) -> Sourced:
-        paths = set(_number_paths(self.model_dump(exclude={"sources", "name", "device"})))
+        paths = set(_number_paths(self.model_dump(exclude={"sources", "name", "device", "general"})))
         bare = sorted(path for path in paths if not any(_covers(key, path) for key in self.sources))
         stray = sorted(key for key in self.sources if not any(_covers(key, path) for path in paths))
         if bare:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from specsim.analysis.crossings import Crossings
+from specsim.analysis.crossings import Crossings, crossings_of_band
 from specsim.analysis.intervals import mean_interval, paired_speedup_interval
 from specsim.arrays import Floats
 from specsim.costs.extrapolation import Extrapolation
@@ -23,6 +23,7 @@ from specsim.simulation.replica import Simulation
 from specsim.studies.curve.grid_runs import Runs, crossings_of, deciding, run_curve
 from specsim.studies.curve.waiting import Binding, binding_limits
 from specsim.studies.shared.limits import CAPS, limit_of
+from specsim.studies.shared.model_error import ModelError, error_of
 from specsim.studies.shared.notes import input_notes, run_length_notes
 from specsim.studies.shared.points import Point, Progress, num_requests
 
@@ -47,6 +48,7 @@ class CurveResult:
         missing: points of the grid that an interruption left out; there are no crossings then.
         interrupted: whether anything was left out, such as batches nearer to a crossing.
         waiting: which limits keep requests waiting, and at which batches.
+        model_error: of speedups; None of the textbook device.
         throughputs: output tokens/s of each point's replications [replications]; entry r of every point shares its
             requests and random numbers.
     """
@@ -62,7 +64,17 @@ class CurveResult:
     missing: tuple[Point, ...] = ()
     interrupted: bool = False
     waiting: tuple[Binding, ...] = ()
+    model_error: ModelError | None = None
     throughputs: Mapping[Point, Floats] = field(default_factory=dict)
+
+    def model_crossings(self, num_draft_tokens: int) -> Crossings | None:
+        """Where the band of the model's error around the mean speedup passes 1.0; None without a model's error."""
+        if self.model_error is None:
+            return None
+        rows = self.points[self.points["num_draft_tokens"] == num_draft_tokens].sort_values("batch")
+        rows = rows[rows["batch"].isin(self.running)]
+        mean, half = np.log(rows["speedup"].to_numpy(dtype=np.float64)), self.model_error.half_width
+        return crossings_of_band(rows["batch"].to_numpy(dtype=np.float64), mean, mean - half, mean + half)
 
     @property
     def running_limit(self) -> float | None:
@@ -136,6 +148,7 @@ def _result(simulation: Simulation, runs: Runs, missing: tuple[Point, ...]) -> C
         extrapolation=simulation.extrapolation(farthest(deciding(asked, runs, crossings))),
         missing=missing,
         waiting=tuple(binding_limits(simulation, points)),
+        model_error=error_of(simulation.inputs, "speedup"),
         throughputs={point: found.tokens_per_s for point, found in runs.items()},
     )
 

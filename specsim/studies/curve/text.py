@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from rich.text import Text
 
-from specsim.analysis.crossings import Crossings
+from specsim.analysis.crossings import Crossing, Crossings
 from specsim.inputs.models.scenario import Scenario
 from specsim.reporting.columns import Table, shown, verdict_colour
 from specsim.reporting.fleet import fleet_words
@@ -20,6 +20,7 @@ from specsim.reporting.wording import drafts, from_to, listed, pays_throughout
 from specsim.studies.curve.run import CurveResult
 from specsim.studies.curve.waiting import Binding
 from specsim.studies.shared.limits import BUDGET, CACHE, PLACES
+from specsim.studies.shared.model_error import luck_and_model
 from specsim.units import plural
 
 
@@ -39,6 +40,7 @@ def curve_sentences(scenario: Scenario, result: CurveResult) -> list[str]:
         f"{off}{headline(scenario, result)}{_consequence(result.crossings[k], _speedups(result, k))}."
         + "".join(f" {_free(batch)}" for length, batch in result.free_batch.items() if length == k),
         _best(scenario, result),
+        *([result.model_error.sentence] if result.model_error else []),
         *limits(scenario, result),
         *(["Interrupted: crossings come from the batches below alone and were not refined."] * result.interrupted),
         below,
@@ -65,15 +67,17 @@ def headline(scenario: Scenario, result: CurveResult) -> str:
     k = featured_draft_length(scenario, result)
     batches = _speedups(result, k).index
     larger = " (larger ones do not run at once)" if batches.max() < result.batches[-1] else ""
-    return f"{_who(scenario, k)} {pays(result.crossings[k], from_to(batches.min(), batches.max()))}{larger}"
+    said = pays(result.crossings[k], from_to(batches.min(), batches.max()), result.model_crossings(k))
+    return f"{_who(scenario, k)} {said}{larger}"
 
 
-def pays(found: Crossings, batches: str) -> str:
+def pays(found: Crossings, batches: str, model: Crossings | None = None) -> str:
     """Where speculation pays, as what stands after "speculation".
 
     Args:
         found: what a curve says.
         batches: that were simulated, in words.
+        model: what the band of the model's error says; None without one.
     """
     if not (found.pays or found.costs or found.undecided):
         return "is not judged: at every batch simulated some requests wait; write smaller ones in curve.batches"
@@ -83,8 +87,19 @@ def pays(found: Crossings, batches: str) -> str:
     if not established:
         return _undecided(found, batches)
     if len(established) == 1 and established[0].stops_paying:
-        return f"pays up to batch {established[0]}"
+        return f"pays up to batch {_with_model(established[0], model) if model else established[0]}"
     return ", ".join(f"{'stops' if c.stops_paying else 'starts'} paying at batch {c}" for c in established)
+
+
+def _with_model(found: Crossing, model: Crossings) -> str:
+    """``220 (95 % luck 218–222, 90 % model 150–310)``."""
+    assert found.low is not None
+    assert found.high is not None
+    around = next((span for span in model.undecided if span.low <= found.batch <= span.high), None)
+    low, high = (around.low, around.high) if around else (found.low, found.high)
+    last = max(span.high for span in (*model.pays, *model.costs, *model.undecided))
+    ends = f"{math.floor(low)}", f"beyond {last:.0f}" if high == last else f"{math.ceil(high)}"
+    return f"{found.batch:.0f} {luck_and_model(f'{math.floor(found.low)}–{math.ceil(found.high)}', *ends)}"
 
 
 def _who(scenario: Scenario, k: int) -> str:

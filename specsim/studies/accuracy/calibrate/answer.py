@@ -54,6 +54,7 @@ def calibration_answer(
         num_points=len(points),
         reached=farthest(one.reach for one in seen),
         today=date.today(),
+        start=inputs.scenario.deployment.engine,
     )
     reserved = reservations(start, speculating=any(one.speculating for one in seen), num_open=num_open)
     return Answer(
@@ -73,6 +74,7 @@ def profile_text(
     num_points: int,
     reached: Reach,
     today: date,
+    start: str = "",
 ) -> str:
     """The profile as YAML, each fitted number with its source; it reads back as the same profile.
 
@@ -84,10 +86,12 @@ def profile_text(
         num_points: figures of them that were used.
         reached: how far the steps behind the figures went.
         today: the date of the fit.
+        start: what names the profile that it was fitted from; a path is not written down.
     """
     engine = found.engine
     profile: dict[str, Any] = {"name": name, "device": device}
-    profile |= engine.model_dump(mode="json", exclude_none=True, exclude={"name", "device", "sources"})
+    general = {"general": start} if engine.device is None and not Path(start).suffix else {}
+    profile |= general | engine.model_dump(mode="json", exclude_none=True, exclude={"name", "device", "sources"})
     profile["kernels"] = {block: fields for block, fields in profile.get("kernels", {}).items() if fields}
     if not profile["kernels"]:
         del profile["kernels"]

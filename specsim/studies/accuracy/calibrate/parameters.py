@@ -111,7 +111,7 @@ def own_value(parameter: Parameter, engine: Engine, device: Device) -> float | N
     if value is None and parameter.path.startswith(f"{DRAFT_PASS}_of."):
         value = engine.host_time_per_draft_pass
     if value is None and parameter.path.startswith("kernels."):
-        value = _at(device, parameter.path.removeprefix("kernels."))
+        value = _at(engine.on(device), parameter.path.removeprefix("kernels."))
     return value if isinstance(value, float) else None  # the sharpness of a hard maximum is a word
 
 

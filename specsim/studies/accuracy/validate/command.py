@@ -33,6 +33,12 @@ def validate(
         bool,
         typer.Option("--quick", help="A rough look: one short run each at the smallest and largest load of a curve."),
     ] = False,
+    general: Annotated[
+        bool,
+        typer.Option(
+            "--general", help="Take profiles for any device, as for a server that nobody calibrated a profile to."
+        ),
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the page, the figure and the tables.")] = None,
     force: ForceOption = False,
     jobs: JobsOption = None,
@@ -81,7 +87,9 @@ def validate(
         priced = {table.stem: price_steps(rows, where=str(table), scenario=scenario) for table, rows in single}
         if file:
             where = str(file)
-            results = simulate_points(points, where=where, scenario=scenario, quick=quick, jobs=jobs, progress=told)
+            results = simulate_points(
+                points, where=where, scenario=scenario, quick=quick, jobs=jobs, progress=told, general=general
+            )
             found = Validation(results)
         names = [table.stem for table in (file, *step_files) if table]
         return accuracy_answer(found, priced, priced_operators, names, quick=quick, drawn=out is not None)

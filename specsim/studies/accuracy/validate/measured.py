@@ -64,17 +64,20 @@ def left_out(row: Measurement, *, speculating: bool) -> str:
     return ", ".join(missing)
 
 
-def arm_inputs(base: str, chosen: Arm) -> Inputs:
+def arm_inputs(base: str, chosen: Arm, *, general: bool = False) -> Inputs:
     """The inputs of an arm.
 
     Args:
         base: name or path of the scenario that the arm is laid over.
         chosen: what to lay over it.
+        general: in place of a calibrated profile take the one that it was fitted from.
 
     Raises:
         InputError: when the result contradicts itself or names what is not there.
     """
     inputs = load_scenario(base, chosen.overrides)
+    if general and inputs.engine.general:
+        inputs = load_scenario(base, (*chosen.overrides, f"deployment.engine={inputs.engine.general}"))
     if inputs.scenario.fleet is not None:
         raise invalid(base, "fleet", inputs.scenario.fleet.num_replicas, "measurements are of one server; leave it out")
     return dataclasses.replace(inputs, engine=_limited(inputs.engine, chosen))

@@ -69,6 +69,7 @@ def validate(
     quick: bool = False,
     jobs: int | None = None,
     progress: Progress = lambda share: None,
+    general: bool = False,
 ) -> tuple[Compared, ...]:
     """Simulate every row that can be, equal arms once; the result does not depend on ``jobs``.
 
@@ -81,6 +82,7 @@ def validate(
         quick: one replication of a shorter run, at the smallest and the largest load of each sweep and draft length.
         jobs: processes; None for one per processor.
         progress: told of finished work.
+        general: in place of calibrated profiles take those that they were fitted from.
 
     Raises:
         InputError: when not one arm can be simulated, or figures are faster than any device.
@@ -88,7 +90,7 @@ def validate(
     """
     wanted = [_shorter(located) for located in _ends(rows)] if quick else list(rows)
     replications = 1 if quick else REPLICATIONS
-    reasons, inputs = _prepared([located.row for located in wanted], scenario)
+    reasons, inputs = _prepared([located.row for located in wanted], scenario, general=general)
     if not inputs:
         raise InputError(
             Problem(where, "", "", f"no row can be simulated: {reason}") for reason in sorted(set(reasons.values()))
@@ -129,7 +131,7 @@ def _arms(row: Measurement) -> dict[bool, Arm]:
 
 
 def _prepared(
-    rows: Iterable[Measurement], scenario: str | None
+    rows: Iterable[Measurement], scenario: str | None, *, general: bool
 ) -> tuple[dict[tuple[Arm, str], str], dict[Arm, Inputs]]:
     """(why an arm of a row cannot be simulated, the inputs of the arms that can be)."""
     failed: dict[Arm, str] = {}
@@ -140,7 +142,7 @@ def _prepared(
             lacking = "" if scenario else left_out(row, speculating=speculating)
             if not lacking and chosen not in inputs and chosen not in failed:
                 try:
-                    inputs[chosen] = _checked(arm_inputs(scenario or BASE, chosen), chosen)
+                    inputs[chosen] = _checked(arm_inputs(scenario or BASE, chosen, general=general), chosen)
                 except SpecsimError as error:
                     failed[chosen] = why_not(error)
             reason = lacking or failed.get(chosen, "")

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from specsim.analysis.agreement import ErrorSummary, error_summary
+from specsim.inputs.read.case import case_of
 from specsim.reporting.columns import Column, Table, shown
 from specsim.studies.accuracy.validate.run import Compared
 from specsim.studies.accuracy.validate.steps import PricedStep, Steps
@@ -26,6 +27,15 @@ SAID_OF_POINTS = {
     "num_draft_tokens": ("tokens", "draft tokens per verify"),
     "metric": ("", "what was measured of each arm"),
     "repeat": ("", "number of the run, where it was repeated"),
+}
+SAID_OF_CASES = {
+    "profile": "calibrated on the device and engine, or general",
+    "target": "dense, MoE, or MLA",
+    "numbers": "of weights and KV cache",
+    "drafter_kind": "of the model that drafts; ngram for lookups",
+    "devices": "one or several",
+    "figures": "of the device's kernels: measured, or carried over",
+    "software": "that served",
 }
 SAID_OF_STEPS = {
     "split": ("", "whether calibration may see it"),
@@ -117,6 +127,7 @@ def point_table(validation: Validation) -> Table[Compared]:
         rows=validation.results,
         columns=[
             *(Column(name, attrgetter(f"row.{name}"), unit, what) for name, (unit, what) in SAID_OF_POINTS.items()),
+            *(Column(name, partial(_of_case, name), "", what) for name, what in SAID_OF_CASES.items()),
             *_compared("baseline", "without speculation", attrgetter("row.baseline", "baseline")),
             *_compared("with_speculation", "with speculation", attrgetter("row.with_speculation", "with_speculation")),
             *_compared("speedup", "of the speedup", attrgetter("row.measured_speedup", "speedup")),
@@ -125,6 +136,11 @@ def point_table(validation: Validation) -> Table[Compared]:
         ],
         file="accuracy.csv",
     )
+
+
+def _of_case(name: str, point: Compared) -> str:
+    """A column of the case; empty where nothing of it was simulated."""
+    return getattr(case_of(point.beyond[-1][0]), name) if point.beyond else ""
 
 
 def _compared(

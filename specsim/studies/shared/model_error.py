@@ -1,0 +1,124 @@
+"""What a prediction may be off beside luck, by the kind of case: residuals against published measurements.
+
+``hardware/measured/residuals.csv`` has them, made by ``make published``; ``analysis.model_error`` turns those of a
+class into an interval. A case with a feature that was never measured takes the widest of all classes, and says so.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from specsim.analysis.model_error import Residuals, Scale, differences, scale_of, widest
+from specsim.inputs.read import catalogue
+from specsim.inputs.read.case import Case, case_of
+from specsim.inputs.read.scenario import Inputs
+from specsim.units import plural
+
+FILE = catalogue.ROOT / "hardware" / "measured" / "residuals.csv"
+COMPARED = {
+    "speedup": "Speedup",
+    "with": "Rate with speculation (throughput, or one over a latency)",
+    "without": "Rate without speculation",
+    "lengths": "Speedup of a draft length over that of the shortest",
+}
+"""What is compared → what readers call it."""
+FEATURES = ("target", "numbers", "drafter_kind", "devices", "figures", "software")
+"""Of a case, which have to have been measured in some sweep."""
+
+
+class ModelError(NamedTuple):
+    """The model's error in one kind of case.
+
+    Attributes:
+        scale: of log(measured / predicted).
+        path: the class that it is of.
+        unmeasured: features of the case that no sweep has, in words; the scale is then the widest.
+    """
+
+    scale: Scale
+    path: tuple[str, ...]
+    unmeasured: tuple[str, ...] = ()
+
+    @property
+    def half_width(self) -> float:
+        """Of the 90 % interval of log(measured / predicted)."""
+        return self.scale.half_width
+
+    def around(self, predicted: float) -> tuple[float, float]:
+        """The 90 % interval of what would be measured."""
+        return self.scale.around(predicted)
+
+    @property
+    def sentence(self) -> str:
+        """What the model's error is, and what it rests on."""
+        low, high = (100 * math.expm1(end) for end in (-self.half_width, self.half_width))
+        return f"Model: nine in ten measurements lie within {low:+.0f} and {high:+.0f} % of predictions ({self.words})."
+
+    @property
+    def words(self) -> str:
+        """What it rests on, or what was never measured."""
+        if self.unmeasured:
+            return f"not validated: no measurement with {', '.join(self.unmeasured)}, so the widest of any class"
+        profile, target, numbers = self.path
+        number = plural(self.scale.sweeps, "sweep") if self.scale.sweeps else "no sweep of its own"
+        return f"{number} of {target} targets, {numbers}, {profile} profile"
+
+
+def luck_and_model(luck: str, low: str, high: str) -> str:
+    """`` (95 % luck 218–222, 90 % model 150–310)``."""
+    return f"(95 % luck {luck}, 90 % model {low}–{high})"
+
+
+@cache
+def rows() -> tuple[Mapping[str, str], ...]:
+    """The shipped table."""
+    with FILE.open(newline="", encoding="utf-8") as file:
+        return tuple(csv.DictReader(file))
+
+
+def residuals_of(table: Iterable[Mapping[str, str]], compared: str) -> tuple[Residuals, ...]:
+    """The residuals of one of COMPARED, by sweep and class."""
+    grouped: dict[tuple[str, tuple[str, ...]], list[Mapping[str, str]]] = {}
+    for row in table:
+        value = row["speedup" if compared == "lengths" else compared]
+        if value and not math.isnan(float(value)):
+            case = Case(**{name: row[name] for name in Case._fields})
+            grouped.setdefault((row["sweep"], case.path), []).append(row)
+    found = []
+    for (sweep, path), group in grouped.items():
+        if compared == "lengths":
+            columns = ([float(row[name]) for row in group] for name in ("load", "num_draft_tokens", "speedup"))
+            logs = differences(*columns)
+        else:
+            logs = tuple(float(row[compared]) for row in group)
+        if logs:
+            found.append(Residuals(sweep, path, logs))
+    return tuple(found)
+
+
+@cache
+def model_error(case: Case, compared: str) -> ModelError:
+    """The model's error of what is compared in a kind of case."""
+    residuals = residuals_of(rows(), compared)
+    unmeasured = tuple(_unmeasured(case))
+    scale = widest(residuals) if unmeasured else scale_of(residuals, case.path)
+    return ModelError(scale, case.path, unmeasured)
+
+
+def error_of(inputs: Inputs, compared: str) -> ModelError | None:
+    """The same of a scenario; None of the textbook device, which nobody can measure."""
+    if inputs.scenario.deployment.ideal:
+        return None
+    return model_error(case_of(inputs), compared)
+
+
+def _unmeasured(case: Case) -> Iterable[str]:
+    words = {"drafter_kind": "a {} drafter", "figures": "figures of kernels {}", "software": "{}"}
+    for name in FEATURES:
+        value = getattr(case, name)
+        if all(row[name] != value for row in rows()):
+            yield words.get(name, "{}").format(value.replace("_", " "))
