@@ -23,23 +23,30 @@ WANTED = 0.85
 
 PAGE = f"""\
 Made by `make published`. Each row: measured points of a class of cases, how far predictions of them are off, and the
-{CONFIDENCE:.0%} interval of measured / predicted - 1 that answers give. Coverage: points of each sweep within the interval
-that the other sweeps alone would have given. `specsim/analysis/model_error.py` has the method. Points that calibration
-saw are left out. Calibrated: under profiles fitted to the device and engine; general: under those for any device.
+{CONFIDENCE:.0%} interval of measured / predicted - 1 that answers give. Coverage: points of each sweep within the
+interval that the other sweeps alone would have given. `specsim/analysis/model_error.py` has the method. Points that
+calibration saw are left out. Calibrated: under profiles fitted to the device and engine; general: under those for any
+device.
 """
 HEAD = "| class | points | sweeps | mean error | bias | 90 % interval | coverage |\n" + "| --- " * 7 + "|"
 
 
-def gathered(path: str) -> pd.DataFrame:
-    """Rows with log(measured / predicted) of the speedup and of the rates without and with speculation."""
+def gathered(path: str, tuned: set[str]) -> pd.DataFrame:
+    """Rows with log(measured / predicted) of the speedup and of the rates without and with speculation.
+
+    Args:
+        path: of the table.
+        tuned: sweeps whose calibration points informed a profile for any device.
+    """
     rows = pd.read_csv(path)
     rows = rows[rows["split"].isin(["calibration", "validation"]) & rows["profile"].notna()]
-    seen = (rows["split"] == "calibration") & (rows["profile"] == "calibrated")
+    seen = (rows["split"] == "calibration") & ((rows["profile"] == "calibrated") | rows["sweep"].isin(tuned))
     turned = np.where(rows["metric"].isin(LATENCIES), -1.0, 1.0)
     found = rows[["sweep", "load", "num_draft_tokens", *CASE]].copy()
     found["speedup"] = -np.log1p(rows["error_speedup"]).mask(seen)
     # of calibrated profiles, calibration sees every figure without speculation
-    found["without"] = (-np.log1p(rows["error_baseline"]) * turned).mask(rows["profile"] == "calibrated")
+    known = (rows["profile"] == "calibrated") | rows["sweep"].isin(tuned)
+    found["without"] = (-np.log1p(rows["error_baseline"]) * turned).mask(known)
     # one run without speculation may stand beside several draft lengths
     found["without"] = found["without"].mask(rows.duplicated(["sweep", "load", "metric", "measured_baseline"]))
     found["with"] = (-np.log1p(rows["error_with_speculation"]) * turned).mask(seen)
@@ -70,9 +77,11 @@ def verdict(cover: Coverage) -> str:
 
 def main() -> None:
     calibrated, general, out = sys.argv[1:]
-    general_rows = gathered(general)
+    named = pd.read_csv(calibrated)
+    tuned = set(named.loc[(named["profile"] == "general") & (named["split"] == "calibration"), "sweep"])
+    general_rows = gathered(general, tuned)
     # a row whose profile is for any device anyway is in both
-    rows = pd.concat([gathered(calibrated), general_rows]).drop_duplicates(
+    rows = pd.concat([gathered(calibrated, tuned), general_rows]).drop_duplicates(
         ["sweep", "load", "num_draft_tokens", "profile"]
     )
     rows.round(6).to_csv(Path(out), index=False)

@@ -116,12 +116,19 @@ def left_out_coverage(residuals: Sequence[Residuals]) -> Mapping[tuple[str, ...]
     }
 
 
-def differences(loads: ArrayLike, lengths: ArrayLike, logs: ArrayLike) -> tuple[float, ...]:
-    """Residuals of ratios between draft lengths of one sweep at equal loads: of each to the shortest [points]."""
+def steps_between(loads: ArrayLike, lengths: ArrayLike, logs: ArrayLike) -> tuple[float, ...]:
+    """Residuals of ratios between neighbouring draft lengths of one sweep at equal loads, for a step of one token.
+
+    Residuals of ratios are taken to grow with the lengths' distance as those of a random walk: they are divided by the
+    square root of it, and multiplied by it again where two lengths are compared.
+
+    Args:
+        loads, lengths, logs: of the sweep's points [points] [requests, tokens, log(measured / predicted)].
+    """
     load, length, log = (np.asarray(values, dtype=np.float64) for values in (loads, lengths, logs))
     found: list[float] = []
     for at in np.unique(load):
         order = np.argsort(length[load == at], kind="stable")
-        ordered = log[load == at][order]
-        found.extend((ordered[1:] - ordered[0]).tolist())
+        ordered, apart = log[load == at][order], np.diff(length[load == at][order])
+        found.extend((np.diff(ordered)[apart > 0] / np.sqrt(apart[apart > 0])).tolist())
     return tuple(found)

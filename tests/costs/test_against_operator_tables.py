@@ -52,7 +52,7 @@ def test_all_reduce_is_as_wrong_as_its_profile_states(kernels, hardware, device,
     ("file", "device", "median", "p90"),
     [
         ("thin_gemm_h100_vllm_bfloat16.csv", "h100-sxm", 0.054, 0.127),
-        ("thin_gemm_a100_sglang_bfloat16.csv", "a100-sxm-80gb", 0.052, 0.156),
+        ("thin_gemm_a100_sglang_bfloat16.csv", "a100-sxm-80gb", 0.058, 0.184),
     ],
 )
 def test_matrix_products_are_as_wrong_as_their_profile_states(kernels, file, device, median, p90):

@@ -2,11 +2,14 @@
 
 import pytest
 
+from specsim.costs.linear import product_rates
 from specsim.costs.passes import PassCost
+from specsim.costs.roofline import device_rates
 from specsim.costs.shapes import target_shape
 from specsim.costs.step import StepCost
 from specsim.forward import Pass, attended
-from specsim.inputs.models.engine import Engine, Graphs, Kernels
+from specsim.inputs.checkpoints.quantisation import FORMATS
+from specsim.inputs.models.engine import Engine, Graphs, Kernels, UnderFP8Cache
 from specsim.inputs.read.scenario import load_scenario
 
 DECODE = Pass(40, 40, 40, 40 * 1000, 40 * 1000)
@@ -101,7 +104,43 @@ def test_kernels_under_an_engine_replace_those_figures_and_no_others(engine, h10
     device = profile.on(h100)
     assert device.linear == h100.linear.model_copy(update={"bandwidth_efficiency": 0.5})
     assert device.attention == h100.attention
-    assert engine.on(h100) is h100
+    assert engine.model_copy(update={"fused_quantisation": None}).on(h100) is h100
+
+
+def test_fused_quantising_spares_a_launch_for_each_product(engine, h100):
+    """FP8 products on an H100 are launched with the kernel that quantises: 7.07 us, and 4.25 us in BF16."""
+    separate, fused = (engine.model_copy(update={"fused_quantisation": one}).on(h100) for one in (None, True))
+    assert (separate.linear_by_precision["fp8"].launch, fused.linear_by_precision["fp8"].launch) == (7.07e-6, 4.25e-6)
+    assert fused.linear == h100.linear
+    rest = {"launch": separate.linear_by_precision["fp8"].launch}
+    assert fused.linear_by_precision["fp8"].model_copy(update=rest) == separate.linear_by_precision["fp8"]
+
+
+def test_products_of_a_precision_have_own_figures_under_an_engine(engine, h100):
+    own = {"linear_by_precision": {"w4a16": {"compute_efficiency": 0.5, "row_tile": [16, 16]}}}
+    device = engine.model_copy(update={"kernels": Kernels.model_validate(own), "fused_quantisation": None}).on(h100)
+    expected = h100.linear.model_copy(update={"compute_efficiency": 0.5, "row_tile": (16, 16)})
+    assert device.linear_by_precision["w4a16"] == expected
+    assert device.linear_by_precision["fp8"] == h100.linear_by_precision["fp8"]
+    rates = device_rates(device, ideal=False)
+    assert product_rates(FORMATS["w4a16"], rates).flops == 0.5 * h100.peak.bf16  # dequantised to BF16
+    assert product_rates(FORMATS["bf16"], rates).flops == h100.linear.compute_efficiency * h100.peak.bf16
+
+
+def test_an_fp8_cache_changes_attention_and_what_verifying_takes(cost, engine, h100):
+    stated = {
+        "attention": {"bandwidth_efficiency": 0.4},
+        "verify_attention_factor": 3.0,
+        "host_time_per_verify": "8 ms",
+    }
+    profile = engine.model_copy(update={"fp8_cache": UnderFP8Cache.model_validate(stated)})
+    assert profile.with_cache("bf16") is profile
+    changed = profile.with_cache("fp8")
+    assert changed.on(h100).attention == h100.attention.model_copy(update={"bandwidth_efficiency": 0.4})
+    assert (changed.verify_attention_factor, changed.host_time_per_verify, changed.fp8_cache) == (3.0, 8e-3, None)
+    verify = DECODE._replace(verify_context=DECODE.context_tokens)
+    assert cost(changed).price(verify).host - cost(engine).price(verify).host == pytest.approx(8e-3, rel=1e-12)
+    assert cost(changed).price(DECODE).host == cost(engine).price(DECODE).host  # nothing is verified
 
 
 def test_an_idle_drafter_taxes_steps_that_draft_nothing(cost, engine):

@@ -67,10 +67,10 @@ def test_vectors_equal_the_loop_over_scalars():
 
 @pytest.mark.parametrize(
     ("rows", "padded"),
-    [(0, 0), (1, 64), (63, 64), (64, 64), (65, 128), (128, 128), (129, 256), (256, 256), (257, 384), (1000, 1024)],
+    [(0, 0), (1, 16), (15, 16), (16, 16), (17, 64), (64, 64), (65, 128), (128, 128), (129, 192), (1000, 1024)],
 )
-def test_an_a100_computes_64_rows_and_then_multiples_of_128(a100, rows, padded):
-    assert a100.linear.row_tile == (64, 128)
+def test_an_a100_computes_16_rows_and_then_multiples_of_64(a100, rows, padded):
+    assert a100.linear.row_tile == (16, 64)
     assert padded_rows(rows, a100.linear.row_tile) == padded
 
 

@@ -216,6 +216,8 @@ class Engine(Sourced):
 
     def on(self, device: Device) -> Device:
         """The device with what this engine's kernels achieve on it."""
+        if self.kernels is None and not self.fused_quantisation:
+            return device
         kernels = self.kernels or Kernels()
         blocks = {name: _replaced(getattr(device, name), getattr(kernels, name)) for name in UNDER_ENGINE}
         linear, figures = blocks["linear"], dict(device.linear_by_precision)

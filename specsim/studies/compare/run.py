@@ -18,6 +18,7 @@ from specsim.studies.plan.arms import Arm, arms_of
 from specsim.studies.plan.result import ArmResult, PlanResult, by_name
 from specsim.studies.plan.run import measure_arm, missed_limits, plan_of
 from specsim.studies.shared.executors import Workers, spread
+from specsim.studies.shared.model_error import error_of
 from specsim.studies.shared.notes import beyond_positions, held_acceptance, run_length_notes
 from specsim.studies.shared.points import Point, PointRuns, Progress, num_requests, run_point, work
 
@@ -217,7 +218,11 @@ def _subject(
         missed=tuple(missed_limits(inputs, by_name(plan.arms))) if plan and not plan.met else (),
         num_devices=simulation.num_devices,
         extrapolation=(plan and plan.extrapolation) or beyond,
-        notes=(*run_length_notes(inputs, lengths), *_notes(inputs, arms)),
+        notes=(
+            *([error.sentence] if (error := error_of(inputs, "speedup")) else []),
+            *run_length_notes(inputs, lengths),
+            *_notes(inputs, arms),
+        ),
     )
 
 

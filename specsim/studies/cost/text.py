@@ -12,6 +12,7 @@ from specsim.inputs.read.lists import read_list
 from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.wording import drafts, policy_words
 from specsim.studies.cost.run import CostReport, MemoryReport, StepReport
+from specsim.studies.shared.model_error import error_of
 from specsim.studies.shared.notes import held_acceptance
 
 WAITS_FOR = {
@@ -66,6 +67,7 @@ def cost_sentences(inputs: Inputs, report: CostReport, *, by_policy: bool = Fals
         f"Steps of requests with {report.context:,} tokens of context each{prompts}.",
         *(_shorter(inputs.scenario) if by_policy else ()),
         *_notes(inputs, report),
+        *_model(inputs, report),
     ]
 
 
@@ -161,6 +163,14 @@ def _notes(inputs: Inputs, report: CostReport) -> Iterator[str]:
     stages = inputs.scenario.deployment.pipeline_parallel
     if stages > 1:
         yield f"One batch passes through the {stages} pipeline stages at a time, so each device waits for the others."
+
+
+def _model(inputs: Inputs, report: CostReport) -> Iterator[str]:
+    """How far measured steps lie from these: as rates do, turned round."""
+    for compared, arm in (("without", False), ("with", True)):
+        error = error_of(inputs, compared)
+        if error and any(bool(step.num_draft_tokens) == arm for step in report.steps):
+            yield error.sentence
 
 
 def in_ms(seconds: float) -> str:

@@ -21,6 +21,8 @@ POINT_COLUMNS: Described = {
     "num_draft_tokens": ("tokens", "draft tokens per verify, or levels of the tree; 0 without speculation"),
     **interval_described("tokens_per_s", "tokens/s", "output tokens per second in the steady window"),
     **interval_described("speedup", "", "output tokens/s over that without speculation at the same batch, paired"),
+    "speedup_model_low": ("", "lower end of the model's 90 % interval of the speedup"),
+    "speedup_model_high": ("", "upper end of the model's 90 % interval of the speedup"),
     "closed_form_speedup": ("", "speedup by the closed form, decode only; empty where it does not apply"),
     "acceptance_length": ("tokens", "tokens per verify, including the recovered or bonus token"),
     "mean_running_batch": ("requests", "mean requests in a step"),
@@ -54,7 +56,7 @@ def draw(inputs: Inputs, result: CurveResult) -> Figure:
     k = featured_draft_length(inputs.scenario, result)
     return curve_figure(
         pd.concat([result.points, result.closed_form]),
-        title=headline(inputs.scenario, result),
+        title=headline(inputs.scenario, result, model=False),
         subtitle=subtitle(inputs),
         highlight=k,
         crossings=result.crossings[k],

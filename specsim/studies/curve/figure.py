@@ -118,6 +118,7 @@ def _draw_speedup(
 ) -> None:
     drawn = {length: line for length, line in lines.items() if length}
     axes.axhline(1.0, color=INK, linewidth=1.6, zorder=1.5)
+    _draw_model(axes, drawn[highlight][0])
     for length, (rows, colour) in drawn.items():
         line_with_band(axes, rows, "speedup", colour, length == highlight)
     _draw_closed_form(axes, drawn[highlight][0], draft_name(highlight))
@@ -129,6 +130,20 @@ def _draw_speedup(
             end_label(rows, "speedup", draft_name(length), colour, length == highlight)
             for length, (rows, colour) in drawn.items()
         ],
+    )
+
+
+def _draw_model(axes: Axes, rows: pd.DataFrame) -> None:
+    """Where nine in ten measurements would lie, by the model's error; nothing where that is not known."""
+    if "speedup_model_low" not in rows:
+        return
+    known = rows.dropna(subset="speedup_model_low")
+    low, high = (known[f"speedup_model_{end}"].to_numpy(dtype=float) for end in ("low", "high"))
+    axes.fill_between(
+        known["batch"], low, high, facecolor="none", edgecolor=BLUE, hatch="....", alpha=0.25, linewidth=0
+    )
+    axes.text(
+        0.012, 0.03, "dotted: model's error, 90 %", transform=axes.transAxes, fontsize=10, color=BLUE, va="bottom"
     )
 
 

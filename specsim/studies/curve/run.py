@@ -205,6 +205,12 @@ def _expected(simulation: Simulation, batch: int, num_draft_tokens: int, context
     return drafted.tokens_per_s / plain.tokens_per_s
 
 
+def _model_ends(inputs: Inputs, speedup: float) -> dict[str, float]:
+    """Columns of the model's interval of a speedup; none of the textbook device."""
+    error = error_of(inputs, "speedup")
+    return dict(zip(("speedup_model_low", "speedup_model_high"), error.around(speedup), strict=True)) if error else {}
+
+
 def _row(simulation: Simulation, runs: Runs, point: Point, context: int) -> dict[str, object]:
     run, baseline = runs[point], runs[Point(point.batch, 0)]
     throughput = mean_interval(run.tokens_per_s)
@@ -218,6 +224,7 @@ def _row(simulation: Simulation, runs: Runs, point: Point, context: int) -> dict
         "speedup": speedup.estimate,
         "speedup_low": speedup.low,
         "speedup_high": speedup.high,
+        **_model_ends(simulation.inputs, speedup.estimate),
         "closed_form_speedup": _expected(simulation, point.batch, point.num_draft_tokens, context),
         "acceptance_length": float(np.mean(run.acceptance_length)),
         "mean_running_batch": float(np.mean(run.running_batch)),

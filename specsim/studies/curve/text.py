@@ -62,12 +62,14 @@ def featured_draft_length(scenario: Scenario, result: CurveResult) -> int:
     return asked or max(result.crossings, key=lambda k: float(np.log(_speedups(result, k)).mean()))
 
 
-def headline(scenario: Scenario, result: CurveResult) -> str:
-    """The answer in a clause, without a full stop."""
+def headline(scenario: Scenario, result: CurveResult, *, model: bool = True) -> str:
+    """The answer in a clause, without a full stop; ``model``: whether the model's error is said."""
     k = featured_draft_length(scenario, result)
     batches = _speedups(result, k).index
     larger = " (larger ones do not run at once)" if batches.max() < result.batches[-1] else ""
-    said = pays(result.crossings[k], from_to(batches.min(), batches.max()), result.model_crossings(k))
+    said = pays(
+        result.crossings[k], from_to(batches.min(), batches.max()), result.model_crossings(k) if model else None
+    )
     return f"{_who(scenario, k)} {said}{larger}"
 
 
@@ -92,7 +94,7 @@ def pays(found: Crossings, batches: str, model: Crossings | None = None) -> str:
 
 
 def _with_model(found: Crossing, model: Crossings) -> str:
-    """``220 (95 % luck 218–222, 90 % model 150–310)``."""
+    """``220 (95 % luck 218–222, 90 % model 150 to 310)``."""
     assert found.low is not None
     assert found.high is not None
     around = next((span for span in model.undecided if span.low <= found.batch <= span.high), None)

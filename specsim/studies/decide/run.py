@@ -21,6 +21,7 @@ from specsim.simulation.fleet import simulation_of
 from specsim.studies.curve.run import CurveResult, simulate_curve
 from specsim.studies.decide.notes import decision_notes
 from specsim.studies.decide.schedules import Throughputs, draft_length_at, schedule_of
+from specsim.studies.shared.model_error import error_of
 from specsim.studies.shared.notes import run_length_notes
 from specsim.studies.shared.points import Point, PointRuns, Progress, run_all
 from specsim.units import plural
@@ -78,6 +79,7 @@ class Decision:
         over_fixed: the same over that of the best single length.
         warnings: what a planner has to know before setting it, in sentences.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
+        step_error: the model's, of the logarithm of the ratio between lengths one token apart; 0 for none.
     """
 
     curve: CurveResult
@@ -88,6 +90,7 @@ class Decision:
     over_fixed: Interval
     warnings: tuple[str, ...] = ()
     extrapolation: Extrapolation | None = None
+    step_error: float = 0.0
 
     @property
     def best_fixed(self) -> FixedLength:
@@ -112,14 +115,16 @@ def simulate_decision(inputs: Inputs, *, jobs: int | None = None, progress: Prog
     curve = simulate_curve(inputs, jobs=jobs, progress=lambda share: progress(CURVE_SHARE * share))
     if curve.interrupted:
         raise KeyboardInterrupt
-    schedule = schedule_of(*as_they_run(curve), inputs.scenario.compared_draft_lengths)
+    between = error_of(inputs, "lengths")
+    step_error = between.half_width if between else 0.0
+    schedule = schedule_of(*as_they_run(curve), inputs.scenario.compared_draft_lengths, step_error)
     runs = _run_schedule(inputs, schedule, curve.batches, jobs, lambda share: progress((1 - CURVE_SHARE) * share))
     simulation = simulation_of(inputs)
     beyond = simulation.extrapolation(farthest([run.reach for run in runs.values()])) if runs else None
     found = better_of(curve, decision_of(curve, schedule, {point: run.tokens_per_s for point, run in runs.items()}))
     of_runs = run_length_notes(inputs, runs.items())
     warnings = (*found.warnings, *of_runs, *decision_notes(simulation, found.schedule, curve.batches[-1]))
-    return replace(found, warnings=warnings, extrapolation=curve.extrapolation or beyond)
+    return replace(found, warnings=warnings, extrapolation=curve.extrapolation or beyond, step_error=step_error)
 
 
 def better_of(curve: CurveResult, found: Decision) -> Decision:

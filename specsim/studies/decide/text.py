@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from specsim.analysis.intervals import Interval
@@ -37,6 +38,7 @@ def decision_sentences(inputs: Inputs, decision: Decision) -> list[str]:
     return [
         _headline(decision),
         *_fixed(decision),
+        *_model(decision),
         *limits(inputs.scenario, decision.curve),
         *_beyond(inputs, decision),
         *(f"Warning: {warning}" for warning in decision.warnings),
@@ -57,10 +59,38 @@ def _headline(decision: Decision) -> str:
     batches = from_to(decision.curve.averaged[0], decision.curve.averaged[-1])
     if not decision.schedule.num_draft_tokens:
         return f"Leave speculation off: no draft length clearly pays at any batch simulated, {batches}."
+    gain = over_one(decision.over_none)
+    if model := decision.curve.model_error:
+        gain += model.words_around(decision.over_none.estimate, percent)
     return (
-        f"Set {ranges_words(decision.schedule.rows)}: {over_one(decision.over_none)} output tokens/s vs no "
-        f"speculation, averaged over batches {batches}."
+        f"Set {ranges_words(decision.schedule.rows)}: {gain} output tokens/s vs no speculation, averaged over batches "
+        f"{batches}."
     )
+
+
+def percent(ratio: float) -> str:
+    """``+12 %``."""
+    return f"{100 * (ratio - 1):+.0f} %"
+
+
+def _model(decision: Decision) -> Iterator[str]:
+    """What the model's error is, which lengths it does not tell apart, and where a gain lies within it."""
+    model = decision.curve.model_error
+    if model is None:
+        return
+    yield model.sentence
+    if decision.schedule.num_draft_tokens:
+        error = f"±{100 * math.expm1(decision.step_error):.0f} % for one token, more for several"
+        yield f"Lengths that differ by less than the model's error ({error}) count as equal, and the shortest is set."
+    within = [
+        choice.batch
+        for choice in decision.choices
+        if choice.num_draft_tokens and model.around(choice.over_none.estimate)[0] < 1
+    ]
+    if within:
+        every = len(within) == len(decision.choices)
+        some = "at every batch" if every else f"at batch {listed([str(batch) for batch in within])}"
+        yield f"The gain over no speculation lies within the model's error {some}: measure there before you rely on it."
 
 
 def ranges_words(rows: tuple[ScheduleRow, ...]) -> str:

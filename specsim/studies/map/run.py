@@ -20,6 +20,7 @@ from specsim.studies.curve.grid_runs import Runs, crossings_of, deciding, run_cu
 from specsim.studies.map import grid
 from specsim.studies.map.cells import cell_row
 from specsim.studies.shared.limits import running
+from specsim.studies.shared.model_error import error_of
 from specsim.studies.shared.notes import input_notes, run_length_notes
 from specsim.studies.shared.points import Point, PointRuns, Progress
 
@@ -183,6 +184,7 @@ def _result(
         cells=cells,
         crossings=crossings,
         notes=(
+            *([error.sentence] if (error := error_of(inputs, "speedup")) else []),
             *_notes(inputs),
             *run_length_notes(inputs, _points(shown)),
             *input_notes(longest),

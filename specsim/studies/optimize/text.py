@@ -16,6 +16,7 @@ from specsim.studies.decide.text import ranges_words
 from specsim.studies.optimize.optimum import Finalist, Optimum, described
 from specsim.studies.plan.arms import Arm
 from specsim.studies.plan.text import TO_NARROW, binding_words, bound_sentences, drafting, limits_words
+from specsim.studies.shared.model_error import error_of
 from specsim.units import plural
 
 NAMES = {"tensor_parallel": "TP", "max_num_seqs": "max_num_seqs", "token_budget": "token budget"}
@@ -35,6 +36,7 @@ def optimize_sentences(inputs: Inputs, found: Optimum) -> list[str]:
         *_search(found),
         *_barred(found),
         *bound_sentences(inputs.scenario, best.result.capacity),
+        *([error.sentence] if (error := error_of(inputs, "with" if best.arm.policy else "without")) else []),
         *_ratios(found),
         *_wide(inputs, found),
     ]

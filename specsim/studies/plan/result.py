@@ -18,6 +18,7 @@ from specsim.studies.plan.bottleneck import Bottleneck
 from specsim.studies.plan.bound import Capacity, rate_ratio
 from specsim.studies.plan.demand import Demand
 from specsim.studies.plan.unloaded import UnloadedLatency
+from specsim.studies.shared.model_error import ModelError
 
 HOUR = 3600.0
 
@@ -98,6 +99,7 @@ class PlanResult:
         price: of a device for an hour; None where it is not given.
         missing: arms that an interruption left out.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
+        model_errors: of rates without speculation, and with it; empty of the textbook device.
     """
 
     limits: tuple[Limit, ...]
@@ -108,6 +110,7 @@ class PlanResult:
     price: float | None
     missing: tuple[Unfinished, ...] = ()
     extrapolation: Extrapolation | None = None
+    model_errors: tuple[ModelError, ...] = ()
 
     @property
     def best(self) -> ArmResult:
@@ -125,6 +128,15 @@ class PlanResult:
     def met(self) -> bool:
         """Whether any arm meets the limits at some rate."""
         return any(result.capacity.bound for result in self.arms)
+
+    def model_error(self, result: ArmResult) -> ModelError | None:
+        """Of the rates of an arm; None of the textbook device."""
+        return self.model_errors[result.arm.policy is not None] if self.model_errors else None
+
+    def rate_to_plan(self, result: ArmResult) -> float:
+        """What demand is divided by [requests/s]: the bound; of a case that was never measured its model's low end."""
+        error = self.model_error(result)
+        return error.around(result.capacity.bound)[0] if error and error.unmeasured else result.capacity.bound
 
     @property
     def plain(self) -> ArmResult | None:
@@ -151,7 +163,7 @@ class PlanResult:
         """What the demand takes; None without one, or where no rate meets the limits."""
         if self.demand is None or not result.capacity.bound:
             return None
-        replicas, seconds = self.demand.replicas(result.capacity.bound), self.demand.seconds
+        replicas, seconds = self.demand.replicas(self.rate_to_plan(result)), self.demand.seconds
         mean = float((replicas * seconds).sum() / seconds.sum())
         tokens_per_s = self.demand.mean * result.tokens_per_request
         priced = None if self.price is None else mean * self.num_devices * self.price / HOUR / tokens_per_s * 1e6

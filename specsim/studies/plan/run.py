@@ -24,6 +24,7 @@ from specsim.studies.plan.result import ArmResult, PlanResult, Unfinished, by_na
 from specsim.studies.plan.trials import Trials
 from specsim.studies.plan.unloaded import UnloadedLatency, unloaded_latencies
 from specsim.studies.shared.executors import Workers, spread
+from specsim.studies.shared.model_error import error_of
 from specsim.studies.shared.points import Progress
 from specsim.studies.shared.ticks import Told, told_nothing, watched
 
@@ -88,6 +89,7 @@ def plan_of(inputs: Inputs, arms: Iterable[ArmResult]) -> PlanResult:
         power=simulation.power,
         price=plan.price_per_gpu_hour,
         extrapolation=simulation.extrapolation(farthest(reached)) if reached else None,
+        model_errors=tuple(error for what in ("without", "with") if (error := error_of(inputs, what))),
     )
 
 

@@ -24,6 +24,7 @@ def plan_sentences(inputs: Inputs, result: PlanResult) -> list[str]:
     return [
         plan_headline(inputs, result),
         *_demand(inputs.scenario, result),
+        *_model(result),
         *bound_sentences(inputs.scenario, result.best.capacity),
         *floor_sentences(inputs.scenario, result),
         _grid(inputs.scenario),
@@ -40,9 +41,32 @@ def plan_headline(inputs: Inputs, result: PlanResult) -> str:
     if best.arm.policy and gain is not None:
         over = f" (mean over seeds {gain.estimate:.2f}× [{gain.low:.2f}, {gain.high:.2f}] that without speculation)"
     return (
-        f"{_replica(inputs, result)} serves {plain(capacity.bound, 3)} requests/s {arm_words(scenario, best.arm)}{over}"
+        f"{_replica(inputs, result)} serves {plain(capacity.bound, 3)} requests/s{_around(result, best)} "
+        f"{arm_words(scenario, best.arm)}{over}"
         f" within {limits_words(result.limits)}; {binding_words(result.limits, best)}."
     )
+
+
+def _around(result: PlanResult, found: ArmResult) -> str:
+    """The model's interval of a rate; empty of the textbook device."""
+    error = result.model_error(found)
+    return error.words_around(found.capacity.bound, lambda rate: plain(rate, 3)) if error else ""
+
+
+def _model(result: PlanResult) -> Iterator[str]:
+    """What the model's error is, and what follows of it for the number of replicas."""
+    error, serving = result.model_error(result.best), result.serving(result.best)
+    if error is None or not result.best.capacity.bound:
+        return
+    yield error.sentence
+    if serving is None or result.demand is None:
+        return
+    low, high = error.around(result.best.capacity.bound)
+    least, most = (int(result.demand.replicas(rate).max()) for rate in (high, low))
+    if error.unmeasured:
+        yield "Nothing like it was measured, so replicas are those of the low end of the model's error."
+    elif least != most:
+        yield f"Within the model's error it takes {least:,} to {most:,} at the peak."
 
 
 def _replica(inputs: Inputs, result: PlanResult) -> str:

@@ -12,6 +12,7 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.columns import Table, shown
 from specsim.reporting.wording import drafts, from_to, pays_throughout
 from specsim.studies.sensitivity.shifts import Outcome, SensitivityResult, Shift
+from specsim.studies.shared.model_error import error_of
 
 
 def sensitivity_sentences(inputs: Inputs, result: SensitivityResult) -> list[str]:
@@ -20,6 +21,7 @@ def sensitivity_sentences(inputs: Inputs, result: SensitivityResult) -> list[str
         f"With {drafts(inputs.scenario, result.num_draft_tokens)} speculation {_pays(result)}. {_most(result)}",
         *_not_established(result),
         *_left_out(result),
+        *([error.sentence] if (error := error_of(inputs, "speedup")) else []),
         *result.run_lengths,
         f"Each input is changed by {percent(result)} by itself, the others as they stand; {answer_words(result)} with "
         f"95 % intervals ({inputs.scenario.curve.replications} paired runs a batch).",

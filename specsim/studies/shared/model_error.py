@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from specsim.analysis.model_error import Residuals, Scale, differences, scale_of, widest
+from specsim.analysis.model_error import Residuals, Scale, scale_of, steps_between, widest
 from specsim.inputs.read import catalogue
 from specsim.inputs.read.case import Case, case_of
 from specsim.inputs.read.scenario import Inputs
@@ -23,9 +23,15 @@ COMPARED = {
     "speedup": "Speedup",
     "with": "Rate with speculation (throughput, or one over a latency)",
     "without": "Rate without speculation",
-    "lengths": "Speedup of a draft length over that of the shortest",
+    "lengths": "Speedup with one draft token more over that without it",
 }
 """What is compared → what readers call it."""
+NOUNS = {
+    "speedup": "speedups",
+    "with": "rates with speculation",
+    "without": "rates without speculation",
+    "lengths": "ratios between lengths",
+}
 FEATURES = ("target", "numbers", "drafter_kind", "devices", "figures", "software")
 """Of a case, which have to have been measured in some sweep."""
 
@@ -34,11 +40,13 @@ class ModelError(NamedTuple):
     """The model's error in one kind of case.
 
     Attributes:
+        compared: a key of COMPARED.
         scale: of log(measured / predicted).
         path: the class that it is of.
         unmeasured: features of the case that no sweep has, in words; the scale is then the widest.
     """
 
+    compared: str
     scale: Scale
     path: tuple[str, ...]
     unmeasured: tuple[str, ...] = ()
@@ -56,7 +64,15 @@ class ModelError(NamedTuple):
     def sentence(self) -> str:
         """What the model's error is, and what it rests on."""
         low, high = (100 * math.expm1(end) for end in (-self.half_width, self.half_width))
-        return f"Model: nine in ten measurements lie within {low:+.0f} and {high:+.0f} % of predictions ({self.words})."
+        return (
+            f"Model: nine in ten measured {NOUNS[self.compared]} lie within {low:+.0f} and {high:+.0f} % of those "
+            f"predicted ({self.words})."
+        )
+
+    def words_around(self, predicted: float, shown: Callable[[float], str]) -> str:
+        """`` (90 % model 1.67 to 2.03)``."""
+        low, high = self.around(predicted)
+        return f" (90 % model {shown(low)} to {shown(high)})"
 
     @property
     def words(self) -> str:
@@ -69,8 +85,8 @@ class ModelError(NamedTuple):
 
 
 def luck_and_model(luck: str, low: str, high: str) -> str:
-    """`` (95 % luck 218–222, 90 % model 150–310)``."""
-    return f"(95 % luck {luck}, 90 % model {low}–{high})"
+    """``(95 % luck 218–222, 90 % model 150 to 310)``."""
+    return f"(95 % luck {luck}, 90 % model {low} to {high})"
 
 
 @cache
@@ -92,7 +108,7 @@ def residuals_of(table: Iterable[Mapping[str, str]], compared: str) -> tuple[Res
     for (sweep, path), group in grouped.items():
         if compared == "lengths":
             columns = ([float(row[name]) for row in group] for name in ("load", "num_draft_tokens", "speedup"))
-            logs = differences(*columns)
+            logs = steps_between(*columns)
         else:
             logs = tuple(float(row[compared]) for row in group)
         if logs:
@@ -106,7 +122,7 @@ def model_error(case: Case, compared: str) -> ModelError:
     residuals = residuals_of(rows(), compared)
     unmeasured = tuple(_unmeasured(case))
     scale = widest(residuals) if unmeasured else scale_of(residuals, case.path)
-    return ModelError(scale, case.path, unmeasured)
+    return ModelError(compared, scale, case.path, unmeasured)
 
 
 def error_of(inputs: Inputs, compared: str) -> ModelError | None:

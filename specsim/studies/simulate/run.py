@@ -26,6 +26,7 @@ from specsim.inputs.read.scenario import Inputs
 from specsim.records import RequestRecords, RunRecords
 from specsim.simulation.fleet import simulation_of
 from specsim.simulation.replica import Simulation
+from specsim.studies.shared.model_error import ModelError, error_of
 from specsim.studies.shared.notes import beyond_positions, held_acceptance
 from specsim.studies.shared.points import Progress
 
@@ -52,6 +53,7 @@ class LoadResult:
         missing: replications that an interruption left out.
         in_trace: requests of the trace that is replayed; None where none is.
         notes: what the inputs leave open, in sentences.
+        model_error: of the speedup; None of the textbook device.
     """
 
     num_draft_tokens: int
@@ -66,6 +68,7 @@ class LoadResult:
     missing: int = 0
     in_trace: int | None = None
     notes: tuple[str, ...] = ()
+    model_error: ModelError | None = None
 
     def interval(self, num_draft_tokens: int, metric: Metric) -> Interval:
         """A metric's mean over replications with its 95 % interval."""
@@ -234,6 +237,7 @@ def _result(
         missing=scenario.run.replications - len(found),
         in_trace=simulation.traffic.num_replayed,
         notes=tuple(_notes(simulation.inputs, records[0].requests)),
+        model_error=error_of(simulation.inputs, "speedup"),
     )
 
 

@@ -36,7 +36,8 @@ def load_sentences(scenario: Scenario, result: LoadResult) -> list[str]:
     """The answer, and what it must be read with."""
     sent = len(result.records[0].requests.arrival)
     of_traffic = traffic_sentences(scenario.workload, sent, result.in_trace)
-    read_with = [_counted(result), *of_traffic, *left_out_sentence(result.left_out)]
+    model = [result.model_error.sentence] if result.model_error and result.num_draft_tokens else []
+    read_with = [*model, _counted(result), *of_traffic, *left_out_sentence(result.left_out)]
     notes = [*saturation(scenario, result), *preemptions(scenario, result), *reuse(scenario, result)]
     told = [*fleet_sentences(scenario, result), *_missing(scenario, result), *_slo(scenario)]
     return [load_headline(scenario, result), *told, *notes, *confidence(scenario), *read_with, *result.notes]
@@ -95,9 +96,10 @@ def _keeping_up(result: LoadResult) -> str:
 
 def _speedup(result: LoadResult) -> str:
     speedup = result.speedup()
+    model = result.model_error.words_around(speedup.estimate, "{:.2f}".format) if result.model_error else ""
     if not math.isfinite(speedup.high):  # one replication
-        return f"{speedup.estimate:.2f}×"
-    return f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}]"
+        return f"{speedup.estimate:.2f}×{model}"
+    return f"{speedup.estimate:.2f}× [{speedup.low:.2f}, {speedup.high:.2f}]{model}"
 
 
 def _change(scenario: Scenario) -> str:

@@ -18,7 +18,9 @@ from specsim.studies.accuracy.validate.run import validate
 
 PUBLISHED = catalogue.find("measurements", "published", [], where="", path="")
 BASE = str(catalogue.ROOT / "hardware" / "measured" / "scenario.yaml")
-LIMITS = {"max_num_batched_tokens", "max_num_seqs", "memory_fraction"}
+LIMITS = {"max_num_batched_tokens", "max_num_seqs", "memory_fraction"} | {
+    f"speculation_{name}" for name in ("max_num_batched_tokens", "max_num_seqs")
+}
 SMALL = {
     "sweep": "small",
     "use_device": "a100-sxm-80gb",
@@ -71,6 +73,25 @@ def test_each_metric_is_that_of_the_run(metric):
     inputs = arm_inputs(BASE, arm(row(), speculating=False))
     run = Simulation(inputs).run(inputs.scenario.workload.load, num_draft_tokens=0, num_requests=10, replication=0)
     assert result.baseline[0] == CLIENT_METRICS[metric].value(RunView(run))
+
+
+@pytest.mark.parametrize("speculating", [False, True])
+@pytest.mark.parametrize("limit", ["max_num_seqs", "max_num_batched_tokens"])
+def test_a_rows_limit_wins_over_the_profiles_of_its_arm(limit, speculating):
+    """SGLang's profile holds speculation to 48 requests; a row that ran 256 is not held."""
+    stated = {f"baseline_{limit}": 300, f"speculation_{limit}": 400}
+    inputs = arm_inputs(BASE, arm(row(use_engine="sglang-0.5", **stated), speculating=speculating))
+    own = {"max_num_seqs": 0, "max_num_batched_tokens": 1}[limit]
+    assert Simulation(inputs).step_limits(3 if speculating else 0)[0][own] == (400 if speculating else 300)
+
+
+@pytest.mark.parametrize(
+    ("load_kind", "load", "places"), [("batch", 64, 64), ("batch", 32, 48), ("concurrency", 64, 48)]
+)
+def test_requests_kept_in_the_engine_were_not_held_by_its_default(load_kind, load, places):
+    stated = row(use_engine="sglang-0.5", load_kind=load_kind, load=load, num_requests=100)
+    inputs = arm_inputs(BASE, arm(stated, speculating=True))
+    assert Simulation(inputs).step_limits(3)[0][0] == places
 
 
 def test_a_latency_that_falls_is_a_speedup():

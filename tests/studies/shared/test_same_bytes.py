@@ -50,7 +50,7 @@ def test_a_single_load(written):
     first = written("simulate")
     assert set(first) == {
         *("answer.txt", "manifest.json", "summary.json", "scenario.yaml", "provenance.json"),
-        *("requests-0.csv", "steps-0.csv", "requests-3.csv", "steps-3.csv"),
+        *("requests-0.csv", "steps-0.csv", "requests-3.csv", "steps-3.csv", "simulate.png", "simulate.svg"),
     }
     assert not differing(first, written("simulate"))
     assert {"summary.json", "requests-3.csv"} <= differing(first, written("simulate", "--set", "seed=2"))

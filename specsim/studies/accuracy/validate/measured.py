@@ -85,15 +85,14 @@ def arm_inputs(base: str, chosen: Arm, *, general: bool = False) -> Inputs:
 
 def _limited(engine: Engine, chosen: Arm) -> Engine:
     """The profile with an arm's limits, which win over those that it has for speculation."""
-    stated: dict[str, float | None] = {}
-    if chosen.memory_fraction is not None:
-        stated["memory_fraction"] = chosen.memory_fraction
-    for name in ("max_num_batched_tokens", "max_num_seqs"):
-        if (value := getattr(chosen, name)) is not None:
-            stated |= {name: value, f"speculation_{name}": None}
+    arm = "speculation_" if chosen.num_draft_tokens else ""
+    limits = {f"{arm}{name}": getattr(chosen, name) for name in ("max_num_batched_tokens", "max_num_seqs")}
     own = (chosen.num_draft_tokens and engine.speculation_max_num_seqs) or engine.max_num_seqs
     if chosen.running is not None and chosen.running > own:
-        stated |= {"max_num_seqs": chosen.running, "speculation_max_num_seqs": None}
+        limits[f"{arm}max_num_seqs"] = chosen.running
+    stated = {name: value for name, value in limits.items() if value is not None}
+    if chosen.memory_fraction is not None:
+        stated["memory_fraction"] = chosen.memory_fraction
     return engine.model_copy(update=stated)
 
 
