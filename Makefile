@@ -39,8 +39,11 @@ bench: .venv/installed  ## speeds of the verifier, the engine and sweeps
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/whole_process.py
 
-published: .venv/installed  ## predicted against published and our own measurements (half a minute); renews docs/accuracy/
+published: .venv/installed  ## predicted against published and our own measurements (a minute); renews docs/accuracy/ and the model's errors
 	$(BIN)/specsim validate --out docs/accuracy --force
+	$(BIN)/specsim validate --measurements published --general --out out/general --force
+	$(BIN)/python benchmarks/model_error.py docs/accuracy/accuracy.csv out/general/accuracy.csv \
+	  hardware/measured/residuals.csv > docs/accuracy.md
 
 operators: .venv/installed  ## single operators against measured tables (needs the extra operators); renews docs/operators/
 	$(BIN)/specsim validate --operators --out docs/operators --force

@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike
 from specsim.analysis.crossings import Crossings, crossings_of_band, find_crossings
 from specsim.arrays import Floats
 
-GRID_STEP = 1.0  # break-even loads at most this many steps of the measured grid apart count as the same
-
 
 @dataclass(frozen=True)
 class ErrorSummary:
@@ -92,17 +90,21 @@ def measured_break_even(loads: ArrayLike, speedups: ArrayLike, uncertainty: Arra
     return _last_stop(crossings_of_band(loads, mean, mean - half, mean + half), loads, mean)
 
 
-def predicted_break_even(loads: ArrayLike, speedups: ArrayLike) -> BreakEven:
+def predicted_break_even(loads: ArrayLike, speedups: ArrayLike, model_error: float | None = None) -> BreakEven:
     """Break-even of simulated speedups [replications, loads] at loads [loads], from the t interval of their mean.
 
-    One replication has no spread; its curve is taken as exact.
+    One replication has no spread; its curve is taken as exact. With a model's error, the half-width of the logarithm of
+    measured over predicted, the interval is where the band of that contains 1.
 
     Raises:
         ValueError: as ``find_crossings``, with two replications or more.
     """
     loads, speedups = np.asarray(loads, dtype=np.float64), np.asarray(speedups, dtype=np.float64)
     mean = np.log(speedups).mean(axis=0)
-    found = find_crossings(loads, speedups) if len(speedups) > 1 else crossings_of_band(loads, mean, mean, mean)
+    if model_error is None and len(speedups) > 1:
+        return _last_stop(find_crossings(loads, speedups), loads, mean)
+    half = model_error or 0.0
+    found = crossings_of_band(loads, mean, mean - half, mean + half)
     return _last_stop(found, loads, mean)
 
 
@@ -120,14 +122,12 @@ def _begin_of_last(found: Crossings, last: float) -> float:
     return min([span.low for span in found.undecided if span.high == last], default=last)
 
 
-def same_break_even(one: BreakEven, other: BreakEven, loads: ArrayLike) -> bool:
-    """Whether two intervals overlap or lie within one step of the measured grid of loads [loads].
-
-    Steps are counted along the logarithm of the load, in units of the distance between neighbouring loads.
-    """
-    grid = np.log(np.asarray(loads, dtype=np.float64))
+def same_break_even(one: BreakEven, other: BreakEven) -> bool:
+    """Whether two intervals overlap."""
     below, above = sorted((one, other), key=lambda interval: interval.low)
-    if below.high >= above.low:
-        return True
-    steps = np.interp(np.log([below.high, above.low]), grid, np.arange(len(grid)))
-    return bool(steps[1] - steps[0] <= GRID_STEP)
+    return below.high >= above.low
+
+
+def octaves_apart(predicted: BreakEven, measured: BreakEven) -> float:
+    """log2 of predicted over measured load; NaN where one of them does not cross."""
+    return math.log2(predicted.load / measured.load)

@@ -9,6 +9,7 @@ from specsim.analysis.agreement import (
     BreakEven,
     error_summary,
     measured_break_even,
+    octaves_apart,
     predicted_break_even,
     same_break_even,
 )
@@ -79,14 +80,26 @@ def test_replications_widen_the_predicted_interval():
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        (BreakEven(10, 8, 12), BreakEven(11, 11, 11), True),  # overlap
-        (BreakEven(5, 4, 6), BreakEven(20, 18, 24), True),  # 6 to 18: log4(3) = 0.79 of a step
-        (BreakEven(5, 4, 4.4), BreakEven(20, 18, 24), False),  # 4.4 to 18: 1.02 steps
+        (BreakEven(10, 8, 12), BreakEven(11, 11, 11), True),
+        (BreakEven(5, 4, 6), BreakEven(20, 18, 24), False),
         (BreakEven(50, 40, math.inf), BreakEven(math.nan, 64, math.inf), True),
-        (BreakEven(20, 15, 15.9), BreakEven(math.nan, 64, math.inf), False),  # just over the last step
-        (BreakEven(math.nan, 0, 1), BreakEven(3, 2, 5), True),
+        (BreakEven(20, 15, 15.9), BreakEven(math.nan, 64, math.inf), False),
+        (BreakEven(math.nan, 0, 1), BreakEven(3, 2, 5), False),
     ],
 )
-def test_the_same_break_even_is_an_overlap_or_one_step_of_the_grid(one, other, same):
-    assert same_break_even(one, other, LOADS) is same
-    assert same_break_even(other, one, LOADS) is same
+def test_the_same_break_even_is_an_overlap(one, other, same):
+    assert same_break_even(one, other) is same
+    assert same_break_even(other, one) is same
+
+
+def test_an_octave_is_twice_the_load():
+    one, two = BreakEven(24, 20, 30), BreakEven(48, 40, 50)
+    assert (octaves_apart(two, one), octaves_apart(one, two)) == (1.0, -1.0)
+    assert math.isnan(octaves_apart(BreakEven(math.nan, 64, math.inf), one))
+
+
+def test_the_models_error_moves_the_ends_along_the_curve():
+    """The curve falls by ln 4 over ln 16 of the load; an error of 0.1 moves its ends by 0.1 over that slope."""
+    found = predicted_break_even([4.0, 64.0], [[2.0, 0.5]], 0.1)
+    shift = math.exp(0.1 * math.log(16) / math.log(4))
+    assert (found.load, found.low, found.high) == pytest.approx((16, 16 / shift, 16 * shift))

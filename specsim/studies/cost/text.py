@@ -67,7 +67,7 @@ def cost_sentences(inputs: Inputs, report: CostReport, *, by_policy: bool = Fals
         f"Steps of requests with {report.context:,} tokens of context each{prompts}.",
         *(_shorter(inputs.scenario) if by_policy else ()),
         *_notes(inputs, report),
-        *_model(inputs, report),
+        *_model(inputs),
     ]
 
 
@@ -165,12 +165,10 @@ def _notes(inputs: Inputs, report: CostReport) -> Iterator[str]:
         yield f"One batch passes through the {stages} pipeline stages at a time, so each device waits for the others."
 
 
-def _model(inputs: Inputs, report: CostReport) -> Iterator[str]:
+def _model(inputs: Inputs) -> Iterator[str]:
     """How far measured steps lie from these: as rates do, turned round."""
-    for compared, arm in (("without", False), ("with", True)):
-        error = error_of(inputs, compared)
-        if error and any(bool(step.num_draft_tokens) == arm for step in report.steps):
-            yield error.sentence
+    if error := error_of(inputs, "rate"):
+        yield error.sentence
 
 
 def in_ms(seconds: float) -> str:

@@ -36,7 +36,7 @@ def optimize_sentences(inputs: Inputs, found: Optimum) -> list[str]:
         *_search(found),
         *_barred(found),
         *bound_sentences(inputs.scenario, best.result.capacity),
-        *([error.sentence] if (error := error_of(inputs, "with" if best.arm.policy else "without")) else []),
+        *([error.sentence] if (error := error_of(inputs, "rate")) else []),
         *_ratios(found),
         *_wide(inputs, found),
     ]

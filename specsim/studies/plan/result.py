@@ -99,7 +99,7 @@ class PlanResult:
         price: of a device for an hour; None where it is not given.
         missing: arms that an interruption left out.
         extrapolation: what lay beyond the ranges that the figures used were measured over.
-        model_errors: of rates without speculation, and with it; empty of the textbook device.
+        model_error: of rates; None of the textbook device.
     """
 
     limits: tuple[Limit, ...]
@@ -110,7 +110,7 @@ class PlanResult:
     price: float | None
     missing: tuple[Unfinished, ...] = ()
     extrapolation: Extrapolation | None = None
-    model_errors: tuple[ModelError, ...] = ()
+    model_error: ModelError | None = None
 
     @property
     def best(self) -> ArmResult:
@@ -129,13 +129,9 @@ class PlanResult:
         """Whether any arm meets the limits at some rate."""
         return any(result.capacity.bound for result in self.arms)
 
-    def model_error(self, result: ArmResult) -> ModelError | None:
-        """Of the rates of an arm; None of the textbook device."""
-        return self.model_errors[result.arm.policy is not None] if self.model_errors else None
-
     def rate_to_plan(self, result: ArmResult) -> float:
         """What demand is divided by [requests/s]: the bound; of a case that was never measured its model's low end."""
-        error = self.model_error(result)
+        error = self.model_error
         return error.around(result.capacity.bound)[0] if error and error.unmeasured else result.capacity.bound
 
     @property

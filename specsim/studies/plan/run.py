@@ -89,7 +89,7 @@ def plan_of(inputs: Inputs, arms: Iterable[ArmResult]) -> PlanResult:
         power=simulation.power,
         price=plan.price_per_gpu_hour,
         extrapolation=simulation.extrapolation(farthest(reached)) if reached else None,
-        model_errors=tuple(error for what in ("without", "with") if (error := error_of(inputs, what))),
+        model_error=error_of(inputs, "rate"),
     )
 
 

@@ -49,13 +49,13 @@ def plan_headline(inputs: Inputs, result: PlanResult) -> str:
 
 def _around(result: PlanResult, found: ArmResult) -> str:
     """The model's interval of a rate; empty of the textbook device."""
-    error = result.model_error(found)
+    error = result.model_error
     return error.words_around(found.capacity.bound, lambda rate: plain(rate, 3)) if error else ""
 
 
 def _model(result: PlanResult) -> Iterator[str]:
     """What the model's error is, and what follows of it for the number of replicas."""
-    error, serving = result.model_error(result.best), result.serving(result.best)
+    error, serving = result.model_error, result.serving(result.best)
     if error is None or not result.best.capacity.bound:
         return
     yield error.sentence

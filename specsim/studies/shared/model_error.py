@@ -21,15 +21,13 @@ from specsim.units import plural
 FILE = catalogue.ROOT / "hardware" / "measured" / "residuals.csv"
 COMPARED = {
     "speedup": "Speedup",
-    "with": "Rate with speculation (throughput, or one over a latency)",
-    "without": "Rate without speculation",
+    "rate": "Rate, with speculation or without (throughput, or one over a latency)",
     "lengths": "Speedup with one draft token more over that without it",
 }
 """What is compared → what readers call it."""
 NOUNS = {
     "speedup": "speedups",
-    "with": "rates with speculation",
-    "without": "rates without speculation",
+    "rate": "rates",
     "lengths": "ratios between lengths",
 }
 FEATURES = ("target", "numbers", "drafter_kind", "devices", "figures", "software")
@@ -100,17 +98,17 @@ def residuals_of(table: Iterable[Mapping[str, str]], compared: str) -> tuple[Res
     """The residuals of one of COMPARED, by sweep and class."""
     grouped: dict[tuple[str, tuple[str, ...]], list[Mapping[str, str]]] = {}
     for row in table:
-        value = row["speedup" if compared == "lengths" else compared]
-        if value and not math.isnan(float(value)):
-            case = Case(**{name: row[name] for name in Case._fields})
-            grouped.setdefault((row["sweep"], case.path), []).append(row)
+        case = Case(**{name: row[name] for name in Case._fields})
+        grouped.setdefault((row["sweep"], case.path), []).append(row)
     found = []
     for (sweep, path), group in grouped.items():
         if compared == "lengths":
-            columns = ([float(row[name]) for row in group] for name in ("load", "num_draft_tokens", "speedup"))
+            known = [row for row in group if row["speedup"]]
+            columns = ([float(row[name]) for row in known] for name in ("load", "num_draft_tokens", "speedup"))
             logs = steps_between(*columns)
         else:
-            logs = tuple(float(row[compared]) for row in group)
+            names = ("with", "without") if compared == "rate" else ("speedup",)
+            logs = tuple(float(row[name]) for row in group for name in names if row[name])
         if logs:
             found.append(Residuals(sweep, path, logs))
     return tuple(found)

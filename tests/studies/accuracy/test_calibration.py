@@ -125,14 +125,38 @@ def test_kinds_of_drafters_have_their_own_draft_pass_where_there_are_several():
     paths = [p.path for p in candidates({"eagle", "eagle3"})]
     assert paths[-2:] == ["host_time_per_draft_pass_of.eagle", "host_time_per_draft_pass_of.eagle3"]
     assert "host_time_per_draft_pass" not in paths
-    assert candidates({"eagle"}) is PARAMETERS
+    assert candidates({"eagle"}) == PARAMETERS
+
+
+@pytest.mark.parametrize("path", ["kernels.linear_by_precision.w4a16.launch", "fp8_cache.verify_attention_factor"])
+def test_quantised_kinds_have_parameters_of_their_own(path, seen):
+    """Known of them is what the device's file or the profile says, else what BF16's kernels do."""
+    inputs = seen[0].inputs
+    (parameter,) = (p for p in candidates({"eagle3"}, {"w4a16"}, fp8_cache=True) if p.path == path)
+    assert path not in [p.path for p in candidates({"eagle3"})]
+    engine = with_values(inputs.engine, {path: 3.0})
+    assert own_value(parameter, engine, inputs.device) == 3.0
+    like = next(p for p in PARAMETERS if p.path == parameter.like)
+    expected = {"kernels.linear_by_precision.w4a16.launch": inputs.device.linear_by_precision["w4a16"].launch}
+    prior = prior_value(parameter, inputs.engine, inputs.device)
+    assert prior == expected.get(path, prior_value(like, inputs.engine, inputs.device))
+
+
+def test_the_profile_that_was_fitted_from_is_named(found):
+    def general(start):
+        text = profile_text(
+            found, name="x", device="a100-sxm-80gb", data=[Path("t.csv")], num_points=24,
+            reached=Reach(384, 64, 54_000), today=date(2026, 1, 2), start=start,
+        )  # fmt: skip
+        return Engine.model_validate(yaml.safe_load(text)).general
+
+    assert (general("vllm"), general("mine/own.yaml")) == ("vllm", None)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("profile", "steps"),
     [
-        ("vllm-0.24-a100-sxm-80gb", "a100-llama-3.1-8b-median-itl"),
         ("vllm-2026-01-h100-sxm", "h100-llama-3.1-8b-batch-by-k"),
         ("vllm-0.28-h100-sxm", "h100-qwen3-1.7b-forward"),
     ],
@@ -142,27 +166,49 @@ def test_shipped_profiles_are_what_calibration_gives(profile, steps):
     assert_shipped_as_fitted(profile, list(step_observations(read_steps(table(steps)), None, "vllm")), PARAMETERS)
 
 
+def serving(name, sweeps, start):
+    file = catalogue.find("measurements", name, [], where="", path="")
+    return list(serving_observations(chosen_rows(read_measurements(file), sweeps, None, str(file)), None, start))
+
+
+def steps(names, start):
+    return [one for name in names for one in step_observations(read_steps(table(name)), None, start)]
+
+
 @pytest.mark.slow
-def test_a_profile_fitted_to_serving_runs_is_where_calibration_ends():
+@pytest.mark.parametrize(
+    ("profile", "points", "parameters"),
+    [
+        (
+            "vllm-2025-07-h100-sxm",
+            lambda: serving("published", ["S15-eagle", "S15-eagle3"], "vllm-0.10"),
+            candidates({"eagle", "eagle3"}),
+        ),
+        (
+            "vllm-0.24-a100-sxm-80gb",
+            lambda: steps(["a100-llama-3.1-8b-median-itl", "a100-llama-3.1-8b-quantised-itl"], "vllm"),
+            candidates({"eagle3"}, {"w4a16"}, fp8_cache=True),
+        ),
+    ],
+)
+def test_a_profile_is_where_its_calibration_ends(profile, points, parameters):
     """One Gauss-Newton step from the shipped values moves none of them by more than their rounding does.
 
-    The whole fit takes ten times as long; the fits to steps above hold that the search ends where this step is zero.
+    The whole fits take ten times as long; the fits to steps above hold that the search ends where this step is zero.
     """
-    file = catalogue.find("measurements", "published", [], where="", path="")
-    rows = chosen_rows(read_measurements(file), ["S15-eagle", "S15-eagle3"], None, str(file))
-    seen = list(serving_observations(rows, None, "vllm-0.10"))
-    points, inputs = [s.observation for s in seen], seen[0].inputs
-    shipped = shipped_engine("vllm-2025-07-h100-sxm", inputs)
-    start = {p: prior_value(p, inputs.engine, inputs.device) for p in candidates({"eagle", "eagle3"})}
+    seen = points()
+    observations, inputs = [s.observation for s in seen], seen[0].inputs
+    shipped = shipped_engine(profile, inputs)
+    start = {p: prior_value(p, inputs.engine, inputs.device) for p in parameters}
     fitted = {p: own_value(p, shipped, inputs.device) for p in start}
-    moved = [p for p, prior in start.items() if fitted[p] not in (None, prior)]
+    moved = [p for p, prior in start.items() if fitted[p] not in (None, 0.0, prior, p.least, p.most)]
     assert len(moved) > 2
     spread = np.array([p.spread for p in moved])
     centre = np.log([start[p] for p in moved])
 
     def residuals(logs):
         engine = with_values(shipped, {p.path: math.exp(log) for p, log in zip(moved, logs, strict=True)})
-        misfit = [math.log(point.predict(engine) / point.measured) / NOISE for point in points]
+        misfit = [math.log(point.predict(engine) / point.measured) / NOISE for point in observations]
         return np.concatenate([misfit, (logs - centre) / spread])
 
     at = np.log([fitted[p] for p in moved])

@@ -103,10 +103,10 @@ def test_a_latency_that_falls_is_a_speedup():
 
 def test_each_arm_has_its_own_limits():
     stated = row(baseline_max_num_batched_tokens=512, speculation_max_num_batched_tokens=64, memory_fraction=0.8)
-    plain, drafted = (arm_inputs(BASE, arm(stated, speculating=which)).engine for which in (False, True))
-    assert (plain.max_num_batched_tokens, drafted.max_num_batched_tokens) == (512, 64)
-    assert plain.memory_fraction == drafted.memory_fraction == 0.8
-    assert plain.max_num_seqs == 256  # vLLM's on an A100
+    arms = [Simulation(arm_inputs(BASE, arm(stated, speculating=which))) for which in (False, True)]
+    limits = [simulation.step_limits(k)[0] for simulation, k in zip(arms, (0, 3), strict=True)]
+    assert limits == [(256, 512), (256, 64)]  # vLLM's requests on an A100
+    assert [simulation.inputs.engine.memory_fraction for simulation in arms] == [0.8, 0.8]
 
 
 def test_a_smaller_budget_lengthens_the_time_to_first_token():

@@ -76,7 +76,7 @@ def test_words_hold_the_ends():
 
 @pytest.mark.parametrize("compared", ["speedup", "lengths"])
 def test_intervals_hold_what_other_sweeps_measured(compared):
-    """The bar of docs/accuracy/model_error.md: 85 % of the points left out, in all and in each class of 20 points."""
+    """The bar of docs/accuracy.md: 85 % of the points left out, in all and in each class of 20 points."""
     assert compared in COMPARED
     for path, cover in left_out_coverage(residuals_of(rows(), compared)).items():
         if cover.points >= ENOUGH:

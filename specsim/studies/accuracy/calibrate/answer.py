@@ -90,7 +90,8 @@ def profile_text(
     """
     engine = found.engine
     profile: dict[str, Any] = {"name": name, "device": device}
-    general = {"general": start} if engine.device is None and not Path(start).suffix else {}
+    named = engine.device is None and start and not Path(start).suffix
+    general = {"general": start} if named else {}
     profile |= general | engine.model_dump(mode="json", exclude_none=True, exclude={"name", "device", "sources"})
     profile["kernels"] = {block: fields for block, fields in profile.get("kernels", {}).items() if fields}
     if not profile["kernels"]:

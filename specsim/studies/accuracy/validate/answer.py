@@ -130,7 +130,8 @@ def _serving(validation: Validation) -> Iterator[str]:
         yield (
             "Between two measured loads the logarithm of the speedup is drawn straight in the logarithm of the load. "
             "The measured interval is where the band of its uncertainty contains 1, the predicted one where the "
-            "t band over replications does. Same: they overlap, or lie within one step of the measured loads."
+            "t band over replications does, and the model's where the 90 % band of its error does. Apart: log2 of "
+            "predicted over measured, so that 1 is twice the load. Overlap: of the model's interval with the measured."
         )
         yield break_even_table(validation).markdown()
     if validation.best_lengths:

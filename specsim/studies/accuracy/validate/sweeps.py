@@ -14,12 +14,15 @@ from specsim.analysis.agreement import (
     ErrorSummary,
     error_summary,
     measured_break_even,
+    octaves_apart,
     predicted_break_even,
     same_break_even,
 )
 from specsim.arrays import Floats
 from specsim.inputs.measured.measurements import Metric
+from specsim.inputs.read.case import case_of
 from specsim.studies.accuracy.validate.run import Compared
+from specsim.studies.shared.model_error import model_error
 
 NEARLY_BEST = 0.02  # a draft length whose measured speedup is within this of the best counts as right
 
@@ -54,13 +57,29 @@ class SweepErrors:
 
 @dataclass(frozen=True)
 class BreakEvenPair:
-    """Break-even of one draft length of one sweep, measured and predicted, and whether they are the same."""
+    """Break-even of one draft length of one sweep.
+
+    Attributes:
+        measured: with the interval that the measurements' uncertainty gives it.
+        predicted: with that of luck.
+        model: the same with that of the model's error.
+    """
 
     sweep: str
     num_draft_tokens: int
     measured: BreakEven
     predicted: BreakEven
-    same: bool
+    model: BreakEven
+
+    @property
+    def same(self) -> bool:
+        """Whether the model's interval and the measured one overlap."""
+        return same_break_even(self.model, self.measured)
+
+    @property
+    def octaves(self) -> float:
+        """log2 of predicted over measured; NaN where one does not cross."""
+        return octaves_apart(self.predicted, self.measured)
 
 
 @dataclass(frozen=True)
@@ -162,7 +181,10 @@ def break_evens(sweeps: Iterable[SweepErrors]) -> tuple[BreakEvenPair, ...]:
             theirs = measured_break_even(at, measured, uncertainty)
             mine = predicted_break_even(at, simulated)
             if theirs.crosses or mine.crosses:
-                found.append(BreakEvenPair(sweep.name, k, theirs, mine, same_break_even(theirs, mine, at)))
+                inputs = sweep.points[0].beyond[-1][0]
+                error = model_error(case_of(inputs), "speedup").half_width
+                model = predicted_break_even(at, simulated, error)
+                found.append(BreakEvenPair(sweep.name, k, theirs, mine, model))
     return tuple(found)
 
 

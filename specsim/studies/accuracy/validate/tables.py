@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from specsim.analysis.agreement import ErrorSummary, error_summary
+from specsim.analysis.agreement import BreakEven, ErrorSummary, error_summary
 from specsim.inputs.read.case import case_of
 from specsim.reporting.columns import Column, Table, shown
 from specsim.studies.accuracy.validate.run import Compared
@@ -88,10 +89,17 @@ def break_even_table(validation: Validation) -> Table[BreakEvenPair]:
             shown("K", lambda pair: str(pair.num_draft_tokens), left=True),
             shown("measured", lambda pair: str(pair.measured), left=True),
             shown("predicted", lambda pair: str(pair.predicted), left=True),
-            shown("same", lambda pair: "yes" if pair.same else "NO", left=True),
+            shown("90 % model", lambda pair: _ends(pair.model), left=True),
+            shown("log2 apart", lambda pair: "" if math.isnan(pair.octaves) else f"{pair.octaves:+.2f}", left=True),
+            shown("overlap", lambda pair: "yes" if pair.same else "NO", left=True),
         ],
         title="load at which speculation stops paying",
     )
+
+
+def _ends(interval: BreakEven) -> str:
+    """``40 to 62``; a question mark where it runs out of the sweep."""
+    return " to ".join("?" if end in (0, math.inf) else f"{end:.0f}" for end in (interval.low, interval.high))
 
 
 def best_length_table(validation: Validation) -> Table[BestLength]:

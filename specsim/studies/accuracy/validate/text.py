@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from specsim.analysis.agreement import error_summary
 from specsim.inputs.measured.measurements import MERITS
 from specsim.studies.accuracy.validate.bounds import FAR
@@ -78,10 +80,16 @@ def _break_evens(pairs: Sequence[BreakEvenPair]) -> Iterator[str]:
     measured = [pair for pair in pairs if pair.measured.crosses]
     if measured:
         same = sum(pair.same for pair in measured)
+        apart = [abs(pair.octaves) for pair in measured if pair.predicted.crosses]
         yield (
-            f"Break-even: {same} of {len(measured)} curves that measured a crossing of 1.0 are predicted to cross it "
-            "at the same load (intervals overlap, or lie within one step of the measured loads)."
+            f"Break-even: the model's 90 % interval overlaps the measured one of {same} of {len(measured)} curves that "
+            "measured a crossing of 1.0."
         )
+        if apart:
+            yield (
+                f"Loads of break-evens are predicted a factor of {2 ** float(np.median(apart)):.2f} away from those "
+                f"measured (median of {plural(len(apart), 'curve')}), at most {2 ** max(apart):.2f}."
+            )
     wrong = [pair for pair in pairs if not pair.measured.crosses and not pair.same]
     if wrong:
         curves = ", ".join(f"{pair.sweep} with K = {pair.num_draft_tokens}" for pair in wrong)
