@@ -1,34 +1,39 @@
-"""Gathers the residuals that model errors rest on, and says how often each class's intervals hold what was measured.
+"""Gathers the residuals that model errors rest on, and says how far predictions are off by class: docs/accuracy.md.
 
-    python benchmarks/model_error.py CALIBRATED.csv GENERAL.csv RESIDUALS.csv > page.md
+    python benchmarks/model_error.py CALIBRATED.csv GENERAL.csv RUNS.csv RESIDUALS.csv > page.md
 
-The first two are the ``accuracy.csv`` of ``specsim validate`` with the profiles that rows name, and with profiles for
-any device (``--general``). Residuals of what calibration saw are left out. `make published` runs it.
+The first three are ``accuracy.csv`` of ``specsim validate``: of published points with the profiles that rows name, with
+profiles for any device (``--general``), and of single runs that have latencies too. The fourth is written. Residuals of
+what calibration saw are left out. `make published` runs it.
 """
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from specsim.analysis.model_error import CONFIDENCE, Coverage, left_out_coverage, scale_of
+from specsim.analysis.model_error import CONFIDENCE, Coverage, Residuals, left_out_coverage, scale_of
+from specsim.inputs.read.case import Case
 from specsim.studies.shared.model_error import COMPARED, residuals_of
 
 LATENCIES = ("tpot_ms", "e2e_ms", "ttft_ms", "itl_p50_ms")
-CASE = ["profile", "target", "numbers", "drafter_kind", "devices", "figures", "software"]
+CASE = list(Case._fields)
 SMALLEST_JUDGED = 20  # points of a class whose coverage is to be 85 % or more
 WANTED = 0.85
-
-
 PAGE = f"""\
-Made by `make published`. Each row: measured points of a class of cases, how far predictions of them are off, and the
-{CONFIDENCE:.0%} interval of measured / predicted - 1 that answers give. Coverage: points of each sweep within the
-interval that the other sweeps alone would have given. `specsim/analysis/model_error.py` has the method. Points that
-calibration saw are left out. Calibrated: under profiles fitted to the device and engine; general: under those for any
-device.
+# Accuracy by class
+
+Made by `make published`; [every point](accuracy/accuracy.md). Each row is a class of cases: how many measured points
+and sweeps it has, how far predictions are off (MAPE, bias), the {CONFIDENCE:.0%} interval of measured / predicted - 1
+that answers give, and its coverage: points of each sweep within the interval that the other sweeps alone would have
+given. `specsim/analysis/model_error.py` has the method. Points that calibration saw are left out. Calibrated: under
+profiles fitted to the device and engine; general: under those for any device, as for a server that nobody calibrated.
+A case with a feature that no sweep has (a drafter kind, several devices, a device whose kernels were not measured,
+other software) takes the widest interval, and answers say "not validated".
 """
-HEAD = "| class | points | sweeps | mean error | bias | 90 % interval | coverage |\n" + "| --- " * 7 + "|"
+HEAD = "| class | points | sweeps | MAPE | bias | worst | 90 % interval | coverage |\n" + "| --- " * 8 + "|"
 
 
 def gathered(path: str, tuned: set[str]) -> pd.DataFrame:
@@ -53,19 +58,18 @@ def gathered(path: str, tuned: set[str]) -> pd.DataFrame:
     return found.dropna(subset=["speedup", "without", "with"], how="all")
 
 
-def table(compared: str, rows: pd.DataFrame) -> list[str]:
-    """A class a line: its points, bias, half-width and coverage."""
-    residuals = residuals_of(rows.astype(object).where(rows.notna(), "").astype(str).to_dict("records"), compared)
-    lines = []
+def table(residuals: tuple[Residuals, ...]) -> Iterator[str]:
+    """A class a line."""
     for path, cover in left_out_coverage(residuals).items():
-        logs = np.concatenate([one.logs for one in residuals if one.path[: len(path)] == path])
-        name = ", ".join(path) or "all"
+        members = [one for one in residuals if one.path[: len(path)] == path]
+        errors = np.concatenate([np.expm1(np.negative(one.logs)) for one in members])
+        worst = max(members, key=lambda one: np.abs(np.expm1(np.negative(one.logs))).max())
         half = scale_of(residuals, path).half_width
-        lines.append(
-            f"| {name} | {cover.points} | {cover.sweeps} | {np.mean(np.abs(np.expm1(-logs))):.1%} | "
-            f"{np.mean(np.expm1(-logs)):+.1%} | {np.expm1(-half):+.0%} to {np.expm1(half):+.0%} | {verdict(cover)} |"
+        yield (
+            f"| {', '.join(path) or 'all'} | {cover.points} | {cover.sweeps} | {np.mean(np.abs(errors)):.1%} | "
+            f"{errors.mean():+.1%} | {errors[np.abs(errors).argmax()]:+.0%}, {worst.sweep} | "
+            f"{np.expm1(-half):+.0%} to {np.expm1(half):+.0%} | {verdict(cover)} |"
         )
-    return lines
 
 
 def verdict(cover: Coverage) -> str:
@@ -75,22 +79,53 @@ def verdict(cover: Coverage) -> str:
     return f"{share:.0%}" + ("" if too_few or share >= WANTED else f" (below {WANTED:.0%})")
 
 
+def trust(residuals: dict[str, tuple[Residuals, ...]]) -> Iterator[str]:
+    """Which numbers to trust for what, dense targets in BF16, from the same intervals."""
+    yield "## Which numbers to trust for what\n"
+    yield "Of dense targets in BF16, nine in ten measurements lie within:\n"
+    yield "| number | calibrated profile | general profile | what for |\n| --- | --- | --- | --- |"
+    uses = {
+        "speedup": "whether speculation pays, and up to which load: far from the break-even; near it measure",
+        "rate": "how many GPUs: calibrate first",
+        "lengths": "which of two neighbouring draft lengths; where they differ by less take the shorter",
+    }
+    for compared, use in uses.items():
+        halves = [
+            scale_of(residuals[compared], (kind, "dense", "BF16")).half_width for kind in ("calibrated", "general")
+        ]
+        cells = [f"{np.expm1(-half):+.0%} to {np.expm1(half):+.0%}" for half in halves]
+        yield f"| {COMPARED[compared]} | {' | '.join(cells)} | {use} |"
+    yield ""
+
+
+def latencies(path: str) -> Iterator[str]:
+    """Metrics that make no speedup, of single runs."""
+    rows = pd.read_csv(path)
+    yield "## Latencies\n"
+    yield "Single runs of Llama-3.1-8B with EAGLE-3, K = 5, on an A100 under vLLM 0.24 (S03): MAPE and bias of means.\n"
+    yield "| workload | metric | without speculation | with speculation |\n| --- | --- | --- | --- |"
+    for (sweep, metric), group in rows.groupby(["sweep", "metric"], sort=False):
+        cells = [group[f"error_{arm}"].dropna() for arm in ("baseline", "with_speculation")]
+        yield f"| {sweep} | {metric} | {' | '.join(f'{e.abs().mean():.1%} ({e.mean():+.1%})' for e in cells)} |"
+    yield ""
+
+
 def main() -> None:
-    calibrated, general, out = sys.argv[1:]
+    calibrated, general, runs, out = sys.argv[1:]
     named = pd.read_csv(calibrated)
     tuned = set(named.loc[(named["profile"] == "general") & (named["split"] == "calibration"), "sweep"])
-    general_rows = gathered(general, tuned)
     # a row whose profile is for any device anyway is in both
-    rows = pd.concat([gathered(calibrated, tuned), general_rows]).drop_duplicates(
-        ["sweep", "load", "num_draft_tokens", "profile"]
-    )
-    rows.round(6).to_csv(Path(out), index=False)
-    print("# The model's error by class\n")
+    rows = pd.concat([gathered(calibrated, tuned), gathered(general, tuned)])
+    rows = rows.drop_duplicates(["sweep", "load", "num_draft_tokens", "profile"]).round(6)
+    rows.to_csv(Path(out), index=False)
+    records = rows.astype(object).where(rows.notna(), "").astype(str).to_dict("records")
+    residuals = {compared: residuals_of(records, compared) for compared in COMPARED}
     print(PAGE)
+    print("\n".join(trust(residuals)))
     for compared, words in COMPARED.items():
-        print(f"## {words}\n")
-        print(HEAD)
-        print("\n".join(table(compared, rows)) + "\n")
+        print(f"## {words}\n\n{HEAD}")
+        print("\n".join(table(residuals[compared])) + "\n")
+    print("\n".join(latencies(runs)).rstrip())
 
 
 if __name__ == "__main__":
