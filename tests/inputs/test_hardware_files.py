@@ -41,15 +41,40 @@ def test_a_group_of_other_devices_has_their_limits():
 
 # dense BF16 FLOP/s and memory bytes/s, from the vendors' datasheets; those of a new device are in its own file
 DATASHEET = {
+    "a10": (125e12, 0.6e12),
     "a100-sxm-40gb": (312e12, 1.555e12),
     "a100-sxm-80gb": (312e12, 2.039e12),
     "b200": (2.25e15, 7.7e12),
+    "b300": (2.25e15, 7.7e12),
+    "gaudi3": (1678e12, 3.7e12),
+    "gb10": (125e12, 0.273e12),
     "gh200": (989e12, 4.0e12),
     "h100-pcie": (756e12, 2.0e12),
     "h100-sxm": (989e12, 3.35e12),
+    "h20": (148e12, 4.0e12),
     "h200": (989e12, 4.8e12),
+    "l4": (121e12, 0.3e12),
     "l40s": (362e12, 0.864e12),
+    "m3-max": (14.3e12, 0.4e12),
+    "m4-max": (16.2e12, 0.546e12),
     "mi300x": (1307.4e12, 5.3e12),
+    "mi325x": (1307.4e12, 6.0e12),
+    "mi355x": (2516.6e12, 8.0e12),
+    "rtx-3090": (71e12, 0.936e12),
+    "rtx-4090": (165.2e12, 1.008e12),
+    "rtx-5090": (209.5e12, 1.792e12),
+    "rtx-pro-6000": (503.8e12, 1.792e12),
+    "strix-halo": (59.4e12, 0.256e12),
+}
+# 8-bit rates over BF16's, where they are not two
+EIGHT_BIT = {
+    # GeForce cards halve BF16 and FP8 with FP32 accumulation, and not INT8
+    ("rtx-3090", "int8"): 4,
+    ("rtx-4090", "int8"): 4,
+    ("rtx-5090", "int8"): 4,
+    ("b300", "int8"): 0.068,
+    ("gaudi3", "fp8"): 1,
+    ("strix-halo", "int8"): 1,
 }
 
 
@@ -81,8 +106,9 @@ def test_a_device_holds_what_its_name_says(name):
 @pytest.mark.parametrize("name", DEVICES)
 def test_eight_bit_peaks_are_twice_the_dense_ones(name):
     peak = read_device(name).peak
-    for eight_bit in (peak.fp8, peak.int8):
-        assert eight_bit is None or eight_bit == pytest.approx(2 * peak.bf16, rel=0.02)
+    for precision in ("fp8", "int8"):
+        rate = dict(peak)[precision]
+        assert rate is None or rate == pytest.approx(EIGHT_BIT.get((name, precision), 2) * peak.bf16, rel=0.02)
 
 
 def test_gigabytes_and_gibibytes_are_told_apart():
