@@ -8,6 +8,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from specsim.inputs.models.acceptance import (
     Acceptance,
+    CountedAcceptance,
+    ProfileAcceptance,
     conditional_from_marginal,
     extended,
     geometric_acceptance,
@@ -125,3 +127,28 @@ def test_a_geometric_shape_holds_at_other_draft_lengths_and_a_narrow_one_keeps_i
 def test_what_cannot_be_an_acceptance_is_refused(acceptance, remedy):
     with pytest.raises(ValidationError, match=remedy):
         stated(**acceptance)
+
+
+def counted(drafts, *accepted):
+    return CountedAcceptance(kind="counts", drafts=drafts, accepted=accepted)
+
+
+def test_counts_are_marginals():
+    np.testing.assert_allclose(counted(100, 80, 40).conditional(3), [0.8, 0.5, 0.5])
+    assert counted(100, 80, 40).first_overlap == 0.8
+    assert counted(100, 80, 40).measured_positions == 2
+
+
+def test_the_error_of_counts_is_that_of_the_drafts_themselves():
+    """Of ten drafts two have none accepted, four one and four two: the standard error of 1 + A over its mean."""
+    lengths = 1 + np.repeat([0, 1, 2], [2, 4, 4])
+    expected = lengths.std() / np.sqrt(10) / lengths.mean()
+    assert counted(10, 8, 4).length_error == pytest.approx(expected, rel=1e-12)
+    assert counted(10, 10).length_error == 0.0
+    assert ProfileAcceptance(kind="profile", basis="marginal", values=(0.8, 0.4)).length_error == 0.0
+
+
+@pytest.mark.parametrize(("drafts", "accepted"), [(10, (11,)), (10, (8, 9))])
+def test_more_cannot_be_accepted_than_came_so_far(drafts, accepted):
+    with pytest.raises(ValidationError, match="of only"):
+        counted(drafts, *accepted)

@@ -86,6 +86,11 @@ class _Acceptance(_Sourced):
         """Whether acceptance depends on more than the position in a draft."""
         return not (self.spread is None and self.hard_stretches is None and self.by_context is None)
 
+    @property
+    def length_error(self) -> float:
+        """Relative standard error of the mean acceptance length; 0 where nothing is known of it."""
+        return 0.0
+
 
 class ConstantAcceptance(_Acceptance):
     """Every position overlaps by the same α = Σ min(p, q)."""
@@ -174,6 +179,62 @@ class ProfileAcceptance(_Acceptance):
         return max(len(self.values), *(self.by_num_draft_tokens or (0,)))
 
 
+class CountedAcceptance(_Acceptance):
+    """Acceptance per draft position as an engine's counters have it, whose binomial error answers carry."""
+
+    kind: Literal["counts"]
+    drafts: Count
+    """Verifies that had a draft (vLLM's num_drafts)."""
+    accepted: Annotated[tuple[Annotated[int, Field(ge=0, strict=True)], ...], Field(min_length=1)]
+    """Of these, how many had each position accepted, and so all before it (vLLM's num_accepted_tokens_per_pos)."""
+
+    @model_validator(mode="after")
+    def _counts_fall(self) -> CountedAcceptance:
+        for i, (earlier, later) in enumerate(pairwise((self.drafts, *self.accepted)), start=1):
+            if later > earlier:
+                raise ValueError(
+                    f"accepted has {later} at position {i} of only {earlier} that came so far; give the counts of one "
+                    "run, each of positions 1 to i all accepted"
+                )
+        return self
+
+    @property
+    def profile(self) -> ProfileAcceptance:
+        """The same as shares."""
+        shared = self.model_dump(include=set(_Acceptance.model_fields))
+        values = tuple(count / self.drafts for count in self.accepted)
+        return ProfileAcceptance(kind="profile", basis="marginal", values=values, **shared)
+
+    @property
+    def length_error(self) -> float:
+        """Relative standard error of the mean acceptance length, drafts taken as independent.
+
+        Of a draft, A positions are accepted with E A = Σ a and E A² = Σ (2i − 1) a for marginals a of positions i.
+        """
+        marginal = np.array(self.accepted) / self.drafts
+        mean = float(marginal.sum())
+        square = float(((2 * np.arange(1, len(marginal) + 1) - 1) * marginal).sum())
+        return float(np.sqrt(max(square - mean**2, 0.0) / self.drafts)) / (1 + mean)
+
+    def conditional(self, num_draft_tokens: int) -> Floats:
+        """Conditional acceptance per position [num_draft_tokens], cut or continued as the module describes."""
+        return self.profile.conditional(num_draft_tokens)
+
+    def scaled(self, factor: float) -> ProfileAcceptance:
+        """With each conditional acceptance multiplied, up to 1; a profile, since nobody counted it."""
+        return self.profile.scaled(factor)
+
+    @property
+    def first_overlap(self) -> float:
+        """Acceptance at the first position."""
+        return self.accepted[0] / self.drafts
+
+    @property
+    def measured_positions(self) -> int | None:
+        """How many positions the figures cover; None for all."""
+        return len(self.accepted)
+
+
 class MeanLengthAcceptance(_Acceptance):
     """A bare mean acceptance length, with the shape that engines differ in: the same mean gives other tails."""
 
@@ -219,6 +280,6 @@ class MeanLengthAcceptance(_Acceptance):
         return self.num_draft_tokens
 
 
-StatedAcceptance = ConstantAcceptance | ProfileAcceptance | MeanLengthAcceptance
+StatedAcceptance = ConstantAcceptance | ProfileAcceptance | CountedAcceptance | MeanLengthAcceptance
 """What is stated as figures; rows of p and q are made up to have it."""
 Acceptance = Annotated[StatedAcceptance | ReplayAcceptance | NgramModels, Field(discriminator="kind")]

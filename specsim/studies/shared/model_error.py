@@ -10,9 +10,11 @@ import csv
 import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from statistics import NormalDist
 from typing import NamedTuple
 
-from specsim.analysis.model_error import Residuals, Scale, scale_of, steps_between, widest
+from specsim.analysis.model_error import CONFIDENCE, Residuals, Scale, scale_of, steps_between, widest
+from specsim.inputs.models.acceptance import StatedAcceptance
 from specsim.inputs.read import catalogue
 from specsim.inputs.read.case import Case, case_of
 from specsim.inputs.read.scenario import Inputs
@@ -30,6 +32,8 @@ NOUNS = {
     "rate": "rates",
     "lengths": "ratios between lengths",
 }
+NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+"""Standard errors of a normal quantity that a 90 % interval reaches."""
 FEATURES = ("target", "numbers", "drafter_kind", "devices", "figures", "software")
 """Of a case, which have to have been measured in some sweep."""
 
@@ -42,21 +46,23 @@ class ModelError(NamedTuple):
         scale: of log(measured / predicted).
         path: the class that it is of.
         unmeasured: features of the case that no sweep has, in words; the scale is then the widest.
+        acceptance: relative standard error of the mean acceptance length that was given as counts; 0 for none.
     """
 
     compared: str
     scale: Scale
     path: tuple[str, ...]
     unmeasured: tuple[str, ...] = ()
+    acceptance: float = 0.0
 
     @property
     def half_width(self) -> float:
-        """Of the 90 % interval of log(measured / predicted)."""
-        return self.scale.half_width
+        """Of the 90 % interval of log(measured / predicted); errors of model and acceptance are independent."""
+        return math.hypot(self.scale.half_width, NORMAL * self.acceptance)
 
     def around(self, predicted: float) -> tuple[float, float]:
         """The 90 % interval of what would be measured."""
-        return self.scale.around(predicted)
+        return predicted * math.exp(-self.half_width), predicted * math.exp(self.half_width)
 
     @property
     def sentence(self) -> str:
@@ -79,7 +85,8 @@ class ModelError(NamedTuple):
             return f"not validated: no measurement with {', '.join(self.unmeasured)}, so the widest of any class"
         profile, target, numbers = self.path
         number = plural(self.scale.sweeps, "sweep") if self.scale.sweeps else "no sweep of its own"
-        return f"{number} of {target} targets, {numbers}, {profile} profile"
+        counted = f"; with the acceptance's ±{100 * NORMAL * self.acceptance:.1f} %" if self.acceptance else ""
+        return f"{number} of {target} targets, {numbers}, {profile} profile{counted}"
 
 
 def luck_and_model(luck: str, low: str, high: str) -> str:
@@ -127,7 +134,9 @@ def error_of(inputs: Inputs, compared: str) -> ModelError | None:
     """The same of a scenario; None of the textbook device, which nobody can measure."""
     if inputs.scenario.deployment.ideal:
         return None
-    return model_error(case_of(inputs), compared)
+    found, acceptance = model_error(case_of(inputs), compared), inputs.scenario.speculation.acceptance
+    counted = acceptance.length_error if isinstance(acceptance, StatedAcceptance) and compared != "lengths" else 0.0
+    return found._replace(acceptance=counted)
 
 
 def _unmeasured(case: Case) -> Iterable[str]:

@@ -7,7 +7,7 @@ import pytest
 from specsim.analysis.model_error import left_out_coverage
 from specsim.inputs.read.case import case_of
 from specsim.inputs.read.scenario import load_scenario
-from specsim.studies.shared.model_error import COMPARED, error_of, model_error, residuals_of, rows
+from specsim.studies.shared.model_error import COMPARED, NORMAL, error_of, model_error, residuals_of, rows
 
 DEMO = "llama3.1-8b-h100-eagle3"
 ENOUGH, WANTED = 20, 0.85
@@ -74,7 +74,17 @@ def test_words_hold_the_ends():
     assert f"within {100 * (low - 1):+.0f} and {100 * (high - 1):+.0f} %" in found.sentence
 
 
-@pytest.mark.parametrize("compared", ["speedup", "lengths"])
+def test_counted_acceptance_widens_it():
+    """Errors of model and acceptance are independent: squares add."""
+    counts = "speculation.acceptance={kind: counts, drafts: 50, accepted: [40, 20], source: my server}"
+    plain, found = error_of(inputs(), "speedup"), error_of(inputs(counts), "speedup")
+    relative = load_scenario(DEMO, [counts]).scenario.speculation.acceptance.length_error
+    assert found.half_width == pytest.approx(math.hypot(plain.half_width, NORMAL * relative))
+    assert f"the acceptance's ±{100 * NORMAL * relative:.1f} %" in found.sentence
+    assert error_of(inputs(counts), "lengths") == error_of(inputs(), "lengths")
+
+
+@pytest.mark.parametrize("compared", ["speedup", "rate", "lengths"])
 def test_intervals_hold_what_other_sweeps_measured(compared):
     """The bar of docs/accuracy.md: 85 % of the points left out, in all and in each class of 20 points."""
     assert compared in COMPARED
