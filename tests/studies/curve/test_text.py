@@ -1,13 +1,17 @@
 """The answer in words: what each shape of curve says, and what it must not say."""
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from specsim.analysis.crossings import find_crossings
+from specsim.analysis.intervals import t_quantile
+from specsim.analysis.model_error import Scale
 from specsim.studies.curve.grid_runs import crossings_of
-from specsim.studies.curve.text import curve_sentences, curve_table, featured_draft_length, limits
+from specsim.studies.curve.text import curve_sentences, curve_table, featured_draft_length, headline, limits
 from specsim.studies.curve.waiting import Binding
+from specsim.studies.shared.model_error import ModelError
 
 
 @pytest.fixture
@@ -23,6 +27,25 @@ def test_one_crossing(said):
     # a straight line in the logarithm of the batch: 64 · 4^(ln 1.4 / ln 1.75) = 147
     assert sentence.startswith("With 3 draft tokens speculation pays up to batch 147 [146, 149]; beyond, it costs ")
     assert "up to 20 %. Verifying stops being free near batch 67." in sentence
+
+
+def test_one_crossing_with_the_models_error(curve, scenario):
+    """An error of 10 % moves the ends to where the line is at ln 0.9 and ln 1.1: 147 · 4^(± 0.0953 / ln 1.75)."""
+    error = ModelError("speedup", Scale((math.log(1.1) / t_quantile(0.9, 5)) ** 2, 5, 4), ("general", "dense", "BF16"))
+    result = replace(curve([2, 2, 1.8, 1.4, 0.8]), model_error=error)
+    first, *others = curve_sentences(scenario(), result)
+    at = 64 * 4 ** (math.log(1.4) / math.log(1.75))
+    low, high = (at * 4 ** (sign * math.log(1.1) / math.log(1.75)) for sign in (-1, 1))
+    model = f"90 % model {math.floor(low)} to {math.ceil(high)}"
+    assert f"pays up to batch 147 (95 % luck 146–149, {model}); beyond" in first
+    assert "Model: nine in ten measured speedups lie within -9 and +10 % of those predicted (4 sweeps of" in others[1]
+    assert "model" not in headline(scenario(), result, model=False)
+
+
+def test_a_models_interval_that_runs_out_of_the_batches_says_so(curve, scenario):
+    error = ModelError("speedup", Scale(0.04, 5, 4), ("general", "dense", "BF16"))
+    first = curve_sentences(scenario(), replace(curve([2, 2, 1.8, 1.4, 0.8]), model_error=error))[0]
+    assert "to beyond 256)" in first
 
 
 def test_always_pays(said):

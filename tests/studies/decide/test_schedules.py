@@ -56,6 +56,14 @@ def test_neighbours_within_the_noise_are_one_range():
     assert rows(table, (2, 3), noise=0.02) == [(1, None, 3)]
 
 
+@pytest.mark.parametrize(("step_error", "length"), [(0.0, 4), (0.04, 4), (0.06, 2), (0.12, 1)])
+def test_of_lengths_that_the_model_does_not_tell_apart_the_shortest(step_error, length):
+    """From 2 to 4 it gains 6 %, which an error of 0.04 √2 = 0.057 leaves; from 1 to 4 20 %, below 0.12 √3 = 0.21."""
+    table = {4: {0: 1, 1: 1.5, 2: 1.70, 4: 1.5 * 1.2}}
+    schedule = schedule_of(throughputs(table), [4], (1, 2, 4), step_error)
+    assert [row.num_draft_tokens for row in schedule.rows] == [length]
+
+
 def test_of_equal_lengths_the_shortest():
     assert rows({4: {0: 1, 1: 1.5, 2: 1.5}}, (1, 2)) == [(1, None, 1)]
 

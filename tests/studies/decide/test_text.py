@@ -1,17 +1,21 @@
 """A decision in words: what is set, what it gains, what one length loses, and what engines are told."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from specsim.analysis.intervals import t_quantile
+from specsim.analysis.model_error import Scale
 from specsim.inputs.read.scenario import load_scenario
 from specsim.studies.curve.run import CurveResult
 from specsim.studies.decide.answer import fixed_table, schedule_table
 from specsim.studies.decide.run import decision_of
 from specsim.studies.decide.schedules import schedule_of
 from specsim.studies.decide.text import decision_sentences, engine_settings, settings_text
+from specsim.studies.shared.model_error import ModelError
 from specsim.studies.shared.points import Point
 
 LUCK = np.array([0.9, 1.0, 1.1])
@@ -51,6 +55,20 @@ def test_the_answer(inputs):
     )
     assert "Warning: Mind the gap." in others
     assert not any("The last range" in sentence for sentence in others)
+
+
+def test_the_models_error_is_said_and_where_a_gain_lies_within_it(inputs):
+    """The gain is 2 at 1, 1.25 at 8, within an error of 30 %."""
+    decision = decided(FALLING)
+    error = ModelError("speedup", Scale((math.log(1.3) / t_quantile(0.9, 5)) ** 2, 5, 4), ("general", "dense", "BF16"))
+    decision = replace(decision, curve=replace(decision.curve, model_error=error), step_error=math.log(1.05))
+    first, *others = decision_sentences(inputs, decision)
+    assert "+35.7 % [+35.7, +35.7] (90 % model +4 % to +76 %) output tokens/s" in first
+    assert "Lengths that differ by less than the model's error (±5 % for one token, more for several)" in others[2]
+    within = (
+        "The gain over no speculation lies within the model's error at batch 8: measure there before you rely on it."
+    )
+    assert within in others
 
 
 def test_one_length_is_enough(inputs):
