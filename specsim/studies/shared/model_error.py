@@ -67,11 +67,9 @@ class ModelError(NamedTuple):
     @property
     def sentence(self) -> str:
         """What the model's error is, and what it rests on."""
-        low, high = (100 * math.expm1(end) for end in (-self.half_width, self.half_width))
-        return (
-            f"Model: nine in ten measured {NOUNS[self.compared]} lie within {low:+.0f} and {high:+.0f} % of those "
-            f"predicted ({self.words})."
-        )
+        below, above = (100 * abs(math.expm1(end)) for end in (-self.half_width, self.half_width))
+        ends = f"between {below:.0f} % below and {above:.0f} % above those predicted"
+        return f"Model: nine in ten measured {NOUNS[self.compared]} lie {ends} ({self.words})."
 
     def words_around(self, predicted: float, shown: Callable[[float], str]) -> str:
         """`` (90 % model 1.67 to 2.03)``."""

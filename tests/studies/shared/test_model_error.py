@@ -71,7 +71,7 @@ def test_words_hold_the_ends():
     found = error_of(inputs(), "speedup")
     low, high = (math.exp(end) for end in (-found.half_width, found.half_width))
     assert found.words_around(1.0, "{:.3f}".format) == f" (90 % model {low:.3f} to {high:.3f})"
-    assert f"within {100 * (low - 1):+.0f} and {100 * (high - 1):+.0f} %" in found.sentence
+    assert f"between {100 * (1 - low):.0f} % below and {100 * (high - 1):.0f} % above those predicted" in found.sentence
 
 
 def test_counted_acceptance_widens_it():
