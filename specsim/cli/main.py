@@ -6,6 +6,7 @@ import io
 import signal
 import sys
 from collections.abc import Callable, Iterable
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -93,7 +94,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without × or γ shows ? and not a traceback
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # schedulers end jobs so: what is finished is written
+    interrupted = _interruptions()
     try:
         app()
     except SpecsimError as error:
@@ -107,8 +108,29 @@ def main() -> None:
         sys.exit(EXIT_INTERRUPTED)
     except SystemExit as stop:  # typer turns an interruption into this, without a word
         if stop.code == EXIT_INTERRUPTED:
-            print("interrupted; nothing was written", file=sys.stderr)
+            print(NOTHING, file=sys.stderr)
         raise
+    except (ImportError, SystemError):
+        if not interrupted:
+            raise
+        print(NOTHING, file=sys.stderr)  # a library that was being loaded says it in its own way
+        sys.exit(EXIT_INTERRUPTED)
+
+
+NOTHING = "interrupted; nothing was written"
+
+
+def _interruptions() -> list[int]:
+    """The signals that interrupted the command so far; from now on Ctrl-C and schedulers' SIGTERM do."""
+    received: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        signal.default_int_handler(number, frame)
+
+    for sent in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sent, interrupt)
+    return received
 
 
 def _report(what: str, lines: Iterable[str]) -> None:

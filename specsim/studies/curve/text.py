@@ -185,7 +185,8 @@ def limits(scenario: Scenario, result: CurveResult) -> Iterator[str]:
     if scenario.fleet is not None:
         yield f"Batches and output tokens/s are of the whole fleet: {fleet_words(scenario.fleet)}."
     yield from map(partial(_waits, scenario, result), result.waiting)
-    if len(result.averaged) < len(result.batches):
+    simulated = set(result.points["batch"])
+    if any(batch in simulated and batch not in result.running for batch in result.batches):
         yield "No break-even is sought where not all run at once."
     yield from result.run_lengths
     yield from result.notes

@@ -28,7 +28,8 @@ from specsim.studies.shared.model_error import error_of
 from specsim.studies.shared.points import Progress
 from specsim.studies.shared.ticks import Told, told_nothing, watched
 
-FLOOR_REQUESTS = 1000
+FLOOR_REQUESTS = 300
+"""Of a p99 without waiting: three lie above it, and a fleet serves them one by one within a minute."""
 LOG = logging.getLogger(__name__)
 
 

@@ -20,6 +20,7 @@ from specsim.reporting.style import BLUE, GREY, INK, STYLE, new_figure
 
 LINE = 98
 """Characters of the title in a line."""
+SUBTITLE_LINE = 150
 MARKS = 400
 """Points of a line; more would not be seen."""
 SHARES = np.linspace(0, 1, MARKS)
@@ -61,8 +62,10 @@ def load_figure(
         lines = textwrap.wrap(title, LINE)
         for i, line in enumerate(lines):
             figure.text(0.02, 0.965 - 0.035 * i, line, fontsize=14, weight="bold", va="center")
-        figure.text(0.02, 0.96 - 0.035 * len(lines), subtitle, fontsize=11, color=GREY, va="center")
-        top = 0.88 - 0.035 * len(lines)
+        below = textwrap.wrap(subtitle, SUBTITLE_LINE)
+        for i, line in enumerate(below, len(lines)):
+            figure.text(0.02, 0.96 - 0.035 * i, line, fontsize=11, color=GREY, va="center")
+        top = 0.915 - 0.035 * (len(lines) + len(below))
         for left, latency in ((0.07, "ttft"), (0.56, "tpot")):
             _distribution(figure.add_axes((left, 0.47, 0.41, top - 0.47)), latency, runs, limits.get(latency, ()))
         _over_time(figure.add_axes((0.07, 0.08, 0.9, 0.27)), runs)
@@ -80,9 +83,12 @@ def _distribution(axes: Axes, latency: str, runs: Sequence[DrawnRun], limits: Se
     axes.xaxis.set_minor_formatter(NullFormatter())
     for percentile, limit in limits:
         axes.plot([1e3 * limit], [percentile], marker="X", color=INK, markersize=9, linestyle="", clip_on=False)
+        left, right = axes.get_xlim()
+        leftward = (1e3 * limit) ** 2 > left * right  # its label on the side where there is room
         axes.annotate(
             f"limit: p{percentile:g} {1e3 * limit:g} ms",
-            (1e3 * limit, percentile), xytext=(-8, -14), textcoords="offset points", ha="right",
+            (1e3 * limit, percentile), xytext=(-8 if leftward else 8, -14), textcoords="offset points",
+            ha="right" if leftward else "left", bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 1.5},
         )  # fmt: skip
     low, high = axes.get_xlim()
     if high / low < 20:  # of a narrow range the powers of ten say little

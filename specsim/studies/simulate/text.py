@@ -142,7 +142,9 @@ def _slo(scenario: Scenario) -> Iterator[str]:
 def _missing(scenario: Scenario, result: LoadResult) -> Iterator[str]:
     if result.missing:
         wanted = scenario.run.replications
-        yield f"Interrupted: {result.missing} of {wanted} replications missing; intervals are wider for it."
+        left = wanted - result.missing
+        consequence = "intervals are wider for it" if left > 1 else "there are no intervals"
+        yield f"Interrupted: {result.missing} of {wanted} replications missing; {consequence}."
 
 
 def _counted(result: LoadResult) -> str:

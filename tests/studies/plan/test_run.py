@@ -19,7 +19,7 @@ from specsim.studies.plan.bound import Capacity, lower_bound
 from specsim.studies.plan.capacity import capacity
 from specsim.studies.plan.demand import Demand, counted, demand_of
 from specsim.studies.plan.margins import percentiles_of, steady_percentiles
-from specsim.studies.plan.run import measure_arm, simulate_plan
+from specsim.studies.plan.run import FLOOR_REQUESTS, measure_arm, simulate_plan
 from specsim.studies.plan.trials import Trials
 from specsim.studies.plan.unloaded import unloaded_latencies
 
@@ -169,7 +169,9 @@ def test_limits_that_an_empty_system_misses_come_with_the_floor_and_its_parts():
         simulate_plan(inputs, jobs=1)
     [problem] = caught.value.problems
     assert problem.path == "ttft p99"
-    latency = min(unloaded_latencies(trials_of(inputs, arm), 1000)[0].seconds for arm in arms_of(inputs.scenario))
+    latency = min(
+        unloaded_latencies(trials_of(inputs, arm), FLOOR_REQUESTS)[0].seconds for arm in arms_of(inputs.scenario)
+    )
     assert f"{1e3 * latency:.4g} ms" in problem.remedy
     assert "weights" in problem.remedy
 

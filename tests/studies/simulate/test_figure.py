@@ -54,3 +54,22 @@ def test_requests_run_from_admission_to_the_end():
     assert run.running[-1] == 0
     assert run.tpot.tolist() == [0.5]  # of the first; the other has one token
     assert run.ttft.tolist() == [2.0, 5.0]
+
+
+def test_latencies_are_those_that_tables_count():
+    """A limit that the table says is kept is not crossed by requests of the ramp, which it leaves out."""
+    number, ramp = 40, 4
+    arrival = np.concatenate([np.zeros(ramp), np.arange(1.0, number - ramp + 1)])
+    wait = np.where(np.arange(number) < ramp, 10.0, 0.5)
+    tokens, zeros = np.full(number, 2), np.zeros(number, np.int64)
+    requests = RequestRecords(arrival, arrival, arrival + wait, arrival + wait + 0.1, tokens, tokens, zeros, zeros)
+    whole, steady = (_drawn("", RunRecords(requests, None, None, None), steady=which) for which in (False, True))
+    assert (whole.ttft.max(), steady.ttft.max()) == (10.0, 0.5)
+    assert whole.running.max() == steady.running.max()
+
+
+@pytest.mark.parametrize(("limit", "side"), [(0.1, "left"), (0.3, "right")])
+def test_a_limits_label_stands_where_there_is_room(limit, side):
+    ttft = drawn(limits={"ttft": [(95, limit)]}).axes[0]
+    (label,) = [text for text in ttft.texts if text.get_text().startswith("limit")]
+    assert label.get_horizontalalignment() == side
