@@ -45,9 +45,8 @@ def test_requests_run_from_admission_to_the_end():
     """The first runs from 0 to 4 s, the second is sent at 1 s and waits until 4 s: 10 s in all."""
     arrival, admitted, first, finish = (np.array(at) for at in ([0.0, 1.0], [0.0, 4.0], [2.0, 6.0], [4.0, 10.0]))
     tokens, zeros = np.array([5, 1]), np.zeros(2, np.int64)
-    run = _drawn(
-        "", RunRecords(RequestRecords(arrival, admitted, first, finish, tokens, tokens, zeros, zeros), *[None] * 3)
-    )
+    requests = RequestRecords(arrival, admitted, first, finish, tokens, tokens, zeros, zeros)
+    run = _drawn("", RunRecords(requests, None, None, None), steady=False)
     at = np.searchsorted(run.times, [0.5, 2.0, 5.0, 9.9])
     assert run.running[at].tolist() == [1, 1, 1, 1]
     assert run.waiting[at].tolist() == [0, 1, 0, 0]
