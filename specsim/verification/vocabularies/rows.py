@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from specsim.errors import invalid, raise_if_any
+from specsim.errors import InputError, Problem, invalid, raise_if_any
 from specsim.verification.arrays import Float64s, Floats, Int64s, Ints
 from specsim.verification.draws import draw_rows
 from specsim.verification.rows import distribution_problems, located
@@ -57,7 +57,7 @@ def uniforms_of(shape: tuple[int, ...], rng: np.random.Generator | None, uniform
     """
     if (rng is None) == (uniforms is None):
         found = "nothing" if rng is None else "rng, uniforms"
-        raise invalid("randomness", "", found, "give either rng or uniforms")
+        raise InputError([Problem("randomness", "", found, "give either rng or uniforms")])
     if rng is not None and not isinstance(rng, np.random.Generator):
         remedy = "must be a numpy.random.Generator; write np.random.default_rng(seed)"
         raise invalid("rng", "type", type(rng).__name__, remedy)
@@ -65,7 +65,8 @@ def uniforms_of(shape: tuple[int, ...], rng: np.random.Generator | None, uniform
         return rng.random(shape)
     given = np.asarray(uniforms)
     if given.shape != shape or given.dtype.kind != "f":
-        raise invalid("uniforms", "", f"{given.dtype}, shape {given.shape}", f"must be floating-point, shape {shape}")
+        found = f"{given.dtype}, shape {given.shape}"
+        raise InputError([Problem("uniforms", "", found, f"must be floating-point numbers, shape {shape}")])
     return given.astype(np.float64, copy=False)
 
 
