@@ -6,6 +6,7 @@ matters. Edges are met by `exact_law_errors`, whose drafter here has private tok
 
 from collections import defaultdict
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise, product
 
 import numpy as np
@@ -42,6 +43,7 @@ def middles(cuts):
     return [((low + high) / 2, high - low) for low, high in pairwise(sorted({Fraction(0), Fraction(1), *cuts}))]
 
 
+@cache
 def cases_of(d2t):
     """(p, q, the draft's, accept and final uniforms, probability) for all p, q with shared mass, and all cells."""
     cases = []
@@ -60,13 +62,11 @@ def cases_of(d2t):
     return cases
 
 
-CASES = {d2t: cases_of(d2t) for d2t in MAPS}
-
-
 def errors(drafted, kind):
     """Wrong probabilities over all maps: of the first token against p, or of acceptance against Σ min(p, q')."""
     wrong = 0
-    for d2t, cases in CASES.items():
+    for d2t in MAPS:
+        cases = cases_of(d2t)
         p, q, u, v, w = (np.array([case[k] for case in cases]) for k in range(5))
         draft, q_rows = drafted(VocabularyIntersection(np.array(d2t), V), q / UNITS, u)
         one = np.ones(len(cases), int)
