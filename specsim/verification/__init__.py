@@ -12,20 +12,27 @@ from specsim.verification.processing.processors import LazyTable, Processors, pr
 from specsim.verification.row_form import verify_rows
 from specsim.verification.trees.expected import mean_tree_tokens, node_acceptance
 from specsim.verification.trees.tree import verify_tree
+from specsim.verification.vocabularies.exact_match import retokenise, verify_exact_match
+from specsim.verification.vocabularies.intersection import VocabularyIntersection
+from specsim.verification.vocabularies.rows import draw_tokens
 from specsim.verification.vocabulary import VocabularyMap
 
 __all__ = [
     "ChainVerifier",
     "LazyTable",
     "Processors",
+    "VocabularyIntersection",
     "VocabularyMap",
+    "draw_tokens",
     "keeping_probability",
     "mean_tokens",
     "mean_tree_tokens",
     "node_acceptance",
     "process",
+    "retokenise",
     "verify_block",
     "verify_chain",
+    "verify_exact_match",
     "verify_greedy",
     "verify_rows",
     "verify_tree",
