@@ -15,7 +15,7 @@ import pytest
 from pydantic import BaseModel
 
 from specsim.errors import SpecsimError
-from specsim.inputs.models.engine import AttentionUnderEngine, Engine, Graphs, Kernels, LinearUnderEngine
+from specsim.inputs.models.engine import AttentionUnderEngine, Engine, Graphs, Kernels, UnderFP8Cache
 from specsim.inputs.models.fleet import Fleet
 from specsim.inputs.models.scenario import Deployment
 from specsim.inputs.models.speculation import Speculation
@@ -36,6 +36,7 @@ NGRAM = "speculation.drafter={kind: ngram, host_time_per_step: 1 ms, host_time_p
 BLOCK = "speculation.drafter={kind: block_parallel, model: eagle-llama-3.1-8b, block_size: 4, fused_layers: 5}"
 BLOCK_LENGTHS = "curve.num_draft_tokens=[1, 2, 3]"
 CONSTANT = "speculation.acceptance={kind: constant, overlap: 0.6}"
+COUNTS = "speculation.acceptance={kind: counts, drafts: 50, accepted: [40, 30, 20]}"
 MEAN = (
     "speculation.acceptance={kind: mean_length, mean_acceptance_length: 2.5, num_draft_tokens: 3, "
     "shape: minimum_variance}"
@@ -115,6 +116,19 @@ def row(batch, num_draft_tokens):
 
 def kernels(block, **figures):
     return engine(kernels=Kernels.model_validate({block: figures}))
+
+
+LINEAR = {
+    "launch": "9 us",
+    "compute_efficiency": 0.3,
+    "bandwidth_efficiency": 0.3,
+    "sharpness": 1.0,
+    "row_tile": [128, 128],
+}
+
+
+def fp8_cache(**figures):
+    return Case(base=("deployment.kv_format=fp8",), engine={"fp8_cache": UnderFP8Cache.model_validate(figures)})
 
 
 def spread(kind):
@@ -217,6 +231,12 @@ CASES = {
     "speculation.verifier": Case(("speculation.verifier=block",), base=(CONSTANT,)),
     "speculation.tree.branching": Case(("speculation.tree.branching=[2, 1, 1, 1, 1]",), TREE),
     "speculation.tree.siblings": Case(("speculation.tree.siblings=with_replacement",), TREE),
+    "speculation.acceptance[counts].drafts": Case(("speculation.acceptance.drafts=100",), base=(COUNTS,)),
+    "speculation.acceptance[counts].accepted": Case(("speculation.acceptance.accepted=[40, 9, 2]",), base=(COUNTS,)),
+    "speculation.acceptance[counts].vocabulary": Case(("speculation.acceptance.vocabulary=8",), base=(COUNTS,)),
+    "speculation.acceptance[counts].concentration": Case(
+        ("speculation.acceptance.concentration=9",), base=(COUNTS, "speculation.verifier=block")
+    ),
     "speculation.acceptance[constant].overlap": Case(("speculation.acceptance.overlap=0.7",), base=(CONSTANT,)),
     "speculation.acceptance[constant].vocabulary": Case(("speculation.acceptance.vocabulary=8",), base=(CONSTANT,)),
     "speculation.acceptance[constant].concentration": Case(
@@ -242,7 +262,12 @@ CASES = {
     ),
     **{
         f"speculation.acceptance[{kind}].{name}": Case((f"speculation.acceptance.{key}={value}",), base=(*base, *more))
-        for kind, base in (("constant", (CONSTANT,)), ("profile", ()), ("mean_length", (GEOMETRIC,)))
+        for kind, base in (
+            ("constant", (CONSTANT,)),
+            ("profile", ()),
+            ("counts", (COUNTS,)),
+            ("mean_length", (GEOMETRIC,)),
+        )
         for name, key, value, more in (
             ("spread", "spread", 0.2, ()),
             ("hard_stretches.share", "hard_stretches.share", 0.5, (HARD,)),
@@ -382,10 +407,26 @@ CASES = {
         {"graphs": GRAPHS.model_copy(update={"sizes": (2048,)})},
         graphs=GRAPHS.model_copy(update={"sizes": (2048,), "piecewise_time_per_layer": 2e-3}),
     ),
+    **{f"engine.kernels.linear.{name}": kernels("linear", **{name: value}) for name, value in LINEAR.items()},
     **{
-        f"engine.kernels.linear.{name}": kernels("linear", **{name: value})
-        for name, value in zip(LinearUnderEngine.model_fields, ("9 us", 0.3, 0.3, 1.0), strict=True)
+        f"engine.kernels.linear_by_precision.{name}": Case(
+            base=("deployment.weight_format=w4a16",),
+            engine={"kernels": Kernels.model_validate({"linear_by_precision": {"w4a16": {name: value}}})},
+        )
+        for name, value in LINEAR.items()
     },
+    **{
+        f"engine.fp8_cache.attention.{name}": fp8_cache(attention={name: value})
+        for name, value in zip(AttentionUnderEngine.model_fields, ("90 us", "1 us", 0.3, 0.3, 4.0, "0 us"), strict=True)
+    },
+    "engine.fp8_cache.verify_attention_factor": fp8_cache(verify_attention_factor=2.0),
+    "engine.fp8_cache.host_time_per_verify": fp8_cache(host_time_per_verify="9 ms"),
+    "engine.host_time_per_verify": engine(host_time_per_verify=1e-2),
+    "engine.fused_quantisation": Case(
+        base=("deployment.weight_format=fp8",),
+        engine_base={"fused_quantisation": None},
+        engine={"fused_quantisation": True},
+    ),
     **{
         f"engine.kernels.attention.{name}": kernels("attention", **{name: value})
         for name, value in zip(AttentionUnderEngine.model_fields, ("90 us", "1 us", 0.3, 0.3, 4.0, "0 us"), strict=True)
@@ -429,6 +470,7 @@ DOCUMENTATION = {
     "speculation.drafter[ngram].source",
     "speculation.acceptance[constant].source",
     "speculation.acceptance[profile].source",
+    "speculation.acceptance[counts].source",
     "speculation.acceptance[mean_length].source",
     "speculation.acceptance[replay].source",
     "speculation.acceptance[ngram_models].source",
@@ -440,6 +482,8 @@ DOCUMENTATION = {
     "workload.lengths[trace].format",
     # which device a calibrated profile belongs to; another one is refused (invalid/profile_of_another_device.yaml)
     "engine.device",
+    # which profile is taken in its place by `specsim validate --general`
+    "engine.general",
     # become the limits when both files are read, in inputs/test_hardware_files.py
     *(f"engine.on_small_devices.{name}" for name in ("below", "names", "max_num_seqs", "max_num_batched_tokens")),
     # what is warned of, in costs/test_extrapolation.py
