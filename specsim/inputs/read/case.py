@@ -10,6 +10,9 @@ from specsim.inputs.checkpoints.quantisation import BF16, formats
 from specsim.inputs.models.drafters import pass_kind
 from specsim.inputs.read.scenario import Inputs
 
+SOFTWARE = {"vLLM": "vllm", "SGLang": "sglang", "TensorRT-LLM": "trtllm"}
+"""Serving software → what the names of its profiles have in common."""
+
 
 class Case(NamedTuple):
     """The kind of case.
@@ -21,7 +24,7 @@ class Case(NamedTuple):
         drafter_kind: its kind, ``ngram`` for lookups.
         devices: ``one device`` or ``several devices``.
         figures: whether those of the device's kernels are ``measured`` or ``carried over``.
-        software: the serving software, of the profile's name.
+        software: that served, as far as a profile's names tell.
     """
 
     profile: str
@@ -49,8 +52,12 @@ def case_of(inputs: Inputs) -> Case:
         drafter_kind=pass_kind(inputs.scenario.speculation.drafter) or "ngram",
         devices="one device" if deployment.num_devices == 1 else "several devices",
         figures="measured" if source is not None and source.kind == "measured" else "carried over",
-        software=engine.name.split()[0],
+        software=_software(f"{engine.name} {engine.general} {deployment.engine}".lower()),
     )
+
+
+def _software(names: str) -> str:
+    return next((name for name, sign in SOFTWARE.items() if sign in names), "other software")
 
 
 def _target(model: ModelConfig) -> str:

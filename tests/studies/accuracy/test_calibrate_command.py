@@ -29,7 +29,9 @@ def test_a_profile_is_fitted_and_written_and_can_be_named_in_a_scenario(command,
     code, out, err = command("calibrate", table(row), "--scenario", DEMO, "--out", tmp_path / "mine.yaml")
     assert (code, err) == (0, "")
     assert " parameters are identified by 2 measured figures" in out.splitlines()[0]
+    assert out.splitlines()[1].startswith("It narrows the model's error of speedups (90 %) to 0.9")
     profile = Engine.model_validate(yaml.safe_load((tmp_path / "mine.yaml").read_text()))
+    assert profile.general == "vllm"
     assert profile.device == "h100-sxm"
     seen = profile.measured_range
     # four prompts at once; and in the last step with drafts each has 60 + 19 tokens and 3 drafts at most

@@ -23,6 +23,8 @@ def inputs(*overrides, name=DEMO):
         ((), {"profile": "general", "target": "dense", "numbers": "BF16", "drafter_kind": "eagle3"}),
         (("deployment.engine=vllm-2026-01-h100-sxm",), {"profile": "calibrated"}),
         (("deployment.kv_format=fp8",), {"numbers": "quantised cache"}),
+        (("deployment.engine=sglang-0.5",), {"software": "SGLang"}),
+        (("deployment.engine=ideal",), {"software": "other software"}),
         (("deployment.weight_format=fp8", "deployment.kv_format=fp8"), {"numbers": "quantised weights and cache"}),
         (("deployment.device=a100-sxm-40gb",), {"figures": "carried over", "devices": "one device"}),
     ],

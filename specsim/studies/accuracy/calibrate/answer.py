@@ -19,7 +19,7 @@ from specsim.reporting.publish import Answer
 from specsim.studies.accuracy.calibrate.observations import Seen
 from specsim.studies.accuracy.calibrate.parameters import VLLM_GRAPH_SIZES
 from specsim.studies.accuracy.calibrate.run import Calibration
-from specsim.studies.accuracy.calibrate.text import headline, parameter_table, point_table, reservations
+from specsim.studies.accuracy.calibrate.text import headline, narrowed, parameter_table, point_table, reservations
 
 
 def calibration_answer(
@@ -58,7 +58,7 @@ def calibration_answer(
     )
     reserved = reservations(start, speculating=any(one.speculating for one in seen), num_open=num_open)
     return Answer(
-        sentences=[headline(found, points), *reserved],
+        sentences=[headline(found, points), *narrowed(inputs), *reserved],
         tables=[parameter_table(found), point_table(found, points)],
         beside={"--out": text_writer(profile)} if out else {},
         footer=[f"written to {out}; name it in a scenario as deployment.engine"] if out else [],

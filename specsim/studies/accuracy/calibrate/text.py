@@ -8,8 +8,11 @@ import numpy as np
 
 from specsim import units
 from specsim.inputs.models.engine import Engine
+from specsim.inputs.read.case import case_of
+from specsim.inputs.read.scenario import Inputs
 from specsim.reporting.columns import Table, shown
 from specsim.studies.accuracy.calibrate.run import DIGITS, Calibration, Fitted, Observation
+from specsim.studies.shared.model_error import model_error
 
 
 def headline(found: Calibration, points: Sequence[Observation]) -> str:
@@ -21,6 +24,19 @@ def headline(found: Calibration, points: Sequence[Observation]) -> str:
         f"error falls from {np.median(before):.1%} to {np.median(after):.1%}, the largest from {before.max():.0%} to "
         f"{after.max():.0%}."
     )
+
+
+def narrowed(inputs: Inputs) -> list[str]:
+    """By how much the model's error is smaller under a calibrated profile in such cases; empty where it is not."""
+    case = case_of(inputs)
+    before, after = (model_error(case._replace(profile=kind), "speedup") for kind in ("general", "calibrated"))
+    if after.half_width >= before.half_width:
+        return []
+    (low, high), (wide_low, wide_high) = after.around(1.0), before.around(1.0)
+    return [
+        f"It narrows the model's error of speedups (90 %) to {low:.2f} to {high:.2f} times those predicted, from "
+        f"{wide_low:.2f} to {wide_high:.2f} under a profile for any device ({after.words})."
+    ]
 
 
 def reservations(engine: Engine, *, speculating: bool, num_open: int) -> list[str]:
