@@ -41,7 +41,13 @@ def test_a_break_even_lies_where_the_straight_line_of_logarithms_falls_through_z
 
 
 @pytest.mark.parametrize(
-    ("speedups", "shown"), [([2.0, 1.5, 1.4, 1.3], "> 64"), ([0.9, 0.8, 0.7, 0.6], "< 1"), ([2, 1.5, 1.2, 1.0], "> 64")]
+    ("speedups", "shown"),
+    [
+        ([2.0, 1.5, 1.4, 1.3], "> 64"),
+        ([0.9, 0.8, 0.7, 0.6], "< 1"),
+        ([2, 1.5, 1.2, 1.0], "> 64"),
+        ([0.9, 0.8, 1.1, 1.2], "> 64"),  # it starts paying, and still does
+    ],
 )
 def test_a_sweep_that_does_not_cross(speedups, shown):
     found = predicted_break_even(LOADS, [speedups])

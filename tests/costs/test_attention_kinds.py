@@ -189,3 +189,13 @@ def test_prompts_of_mla_are_priced_with_their_own_arithmetic():
     _, mixed = cost.price(prompt._replace(tokens=1001, sequences=2, context_tokens=1300, query_context=pairs + 300))
     decode = 2 * 58 * 128 * 1088 * 300
     assert (mixed - arithmetic) * cost.form.flops == pytest.approx(decode, rel=1e-9)
+
+
+def test_devices_share_what_linear_attention_multiplies():
+    """Rows of Qwen3.5-35B-A3B's mixers go in and come out whole: of two devices each holds half of both matrices."""
+    (into, out), (half_into, half_out) = (
+        [linear for linear in operators("qwen3.5-35b-a3b", tensor).linears if linear.repeats == 30][:2]
+        for tensor in (1, 2)
+    )
+    assert (half_into.inputs, half_into.outputs) == (into.inputs, into.outputs // 2)
+    assert (half_out.inputs, half_out.outputs) == (out.inputs // 2, out.outputs)
