@@ -57,10 +57,6 @@ class Scale(NamedTuple):
         """Of the 90 % interval of log(measured / predicted); infinite without sweeps."""
         return t_quantile(CONFIDENCE, self.freedom) * math.sqrt(self.variance) if self.freedom else math.inf
 
-    def around(self, predicted: float) -> tuple[float, float]:
-        """The 90 % interval of what would be measured."""
-        return predicted * math.exp(-self.half_width), predicted * math.exp(self.half_width)
-
 
 def scale_of(residuals: Iterable[Residuals], path: Sequence[str] = ()) -> Scale:
     """The scale of a class, from all residuals: those of every class above it are its prior."""

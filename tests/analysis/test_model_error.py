@@ -37,7 +37,6 @@ def test_the_interval_is_students():
     scale = scale_of(ALL, ("general", "dense"))
     half = t.ppf((1 + CONFIDENCE) / 2, scale.freedom) * math.sqrt(scale.variance)
     assert scale.half_width == pytest.approx(half)
-    assert scale.around(2.0) == pytest.approx((2 * math.exp(-half), 2 * math.exp(half)))
 
 
 def test_a_class_without_sweeps_has_what_is_above_it():
@@ -56,25 +55,14 @@ def test_the_widest_is_of_the_class_that_is_most_off():
 
 
 def test_intervals_hold_nine_in_ten_sweeps():
-    """Sweeps of two classes with errors of 5 and 20 %, 12 sweeps each: coverage over 300 draws, four standard errors.
-
-    A prior from the class above that is too wide for one and too narrow for the other moves coverage by some per cent,
-    so that below nine in ten none of them may lie by more than those.
-    """
+    """Of normal residuals in one class the interval is exact: 12 sweeps, 1,000 draws, four standard errors."""
     rng = np.random.default_rng(5)
-    held = {"small": [], "large": []}
-    for _ in range(300):
-        drawn = [
-            Residuals(f"{name}{i}", (name,), (float(rng.normal(0, size)),))
-            for name, size in (("small", 0.05), ("large", 0.2))
-            for i in range(12)
-        ]
-        for path, cover in left_out_coverage(drawn).items():
-            if path:
-                held[path[0]].append(cover.within / cover.points)
-    for shares in held.values():
-        error = np.std(shares, ddof=1) / math.sqrt(len(shares))
-        assert np.mean(shares) > CONFIDENCE - 0.03 - 4 * error
+    shares = []
+    for _ in range(1000):
+        drawn = [Residuals(str(i), (), (log,)) for i, log in enumerate(rng.normal(0, 0.1, 12).tolist())]
+        cover = left_out_coverage(drawn)[()]
+        shares.append(cover.within / cover.points)
+    assert abs(np.mean(shares) - CONFIDENCE) <= 4 * np.std(shares, ddof=1) / math.sqrt(len(shares))
 
 
 def test_a_sweep_does_not_decide_whether_it_is_covered():

@@ -73,7 +73,7 @@ def simulate_plan(inputs: Inputs, *, jobs: int | None = None, progress: Progress
 
 def _so_far(measured: Sequence[ArmResult], missing: Sequence[Unfinished]) -> str:
     """What is known of a plan of which no arm that meets the limits is finished."""
-    none = f"no rate meets the limits {', '.join(by_name(measured))}; " if measured else ""
+    none = f"no rate meets the limits: {', '.join(by_name(measured))}; " if measured else ""
     return f"{none}not measured: {', '.join(one.words for one in missing)}"
 
 

@@ -121,7 +121,7 @@ def test_an_interruption_leaves_the_arms_that_are_finished(command, tmp_path, mo
     ("slo", "said"),
     [
         ("e2e:300", r"not measured: without speculation \(one run met the limits at [\d.]+ requests/s\), static 2"),
-        ("tpot:0.1", r"no rate meets the limits without speculation; not measured: static 2"),
+        ("tpot:0.1", r"no rate meets the limits: without speculation; not measured: static 2"),
     ],
 )
 def test_before_an_arm_meets_limits_an_interruption_tells_of_runs(command, tmp_path, monkeypatch, caplog, slo, said):

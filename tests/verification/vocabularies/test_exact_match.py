@@ -92,7 +92,7 @@ def test_at_temperature_0_it_is_the_greedy_rule(V):
 
 
 def lattice(size, units=6):
-    """All distributions over so many tokens in parts of a unit."""
+    """All distributions over a number of tokens, in parts of a unit."""
     return [[Fraction(x, units) for x in row] for row in product(range(units + 1), repeat=size) if sum(row) == units]
 
 

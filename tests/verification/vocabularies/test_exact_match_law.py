@@ -78,7 +78,7 @@ TEXTS, DRAFT, NUM_DRAFT, P, UNIFORMS, SIZES = batch()
 
 
 def target_law(length):
-    """The target's own law of so many tokens."""
+    """The target's own law of a number of tokens."""
     law = {(): Fraction(1)}
     for _ in range(length):
         law = {
@@ -114,7 +114,7 @@ def psi(tokens):
 
 
 def kept_at_least(count, law):
-    """P(so many drafts are kept) by the formula: the sum of p·ψ over sequences of tokens, ψ that of the whole."""
+    """P(a number of drafts is kept) by the formula: the sum of p·ψ over sequences of tokens, ψ that of the whole."""
     return sum(share * psi(tokens) for tokens, share in law(count).items())
 
 

@@ -93,7 +93,7 @@ def test_masses_far_below_one_are_renormalised_too():
 
 
 def lattice(size, units=UNITS):
-    """All distributions over so many tokens in parts of a unit."""
+    """All distributions over a number of tokens, in parts of a unit."""
     return [[Fraction(x, units) for x in row] for row in product(range(units + 1), repeat=size) if sum(row) == units]
 
 

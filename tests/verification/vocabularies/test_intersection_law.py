@@ -22,7 +22,7 @@ LAW, ACCEPTANCE = "law", "acceptance"
 
 
 def lattice(size):
-    """All distributions over so many tokens in quarters."""
+    """All distributions over a number of tokens, in quarters."""
     return [row for row in product(range(UNITS + 1), repeat=size) if sum(row) == UNITS]
 
 
