@@ -121,19 +121,22 @@ def simulate_decision(inputs: Inputs, *, jobs: int | None = None, progress: Prog
     runs = _run_schedule(inputs, schedule, curve.batches, jobs, lambda share: progress((1 - CURVE_SHARE) * share))
     simulation = simulation_of(inputs)
     beyond = simulation.extrapolation(farthest([run.reach for run in runs.values()])) if runs else None
-    found = better_of(curve, decision_of(curve, schedule, {point: run.tokens_per_s for point, run in runs.items()}))
+    under = {point: run.tokens_per_s for point, run in runs.items()}
+    found = better_of(curve, decision_of(curve, schedule, under), step_error)
     of_runs = run_length_notes(inputs, runs.items())
     warnings = (*found.warnings, *of_runs, *decision_notes(simulation, found.schedule, curve.batches[-1]))
     return replace(found, warnings=warnings, extrapolation=curve.extrapolation or beyond, step_error=step_error)
 
 
-def better_of(curve: CurveResult, found: Decision) -> Decision:
+def better_of(curve: CurveResult, found: Decision, step_error: float = 0.0) -> Decision:
     """The decision, or one length for all batches where that is clearly better on average, with a warning.
 
     A table that drafts less at large batches still holds memory for its longest draft there (states of linear
-    attention, slots), so that fewer requests may run than if it always drafted less.
+    attention, slots), so that fewer requests may run than if it always drafted less. A loss within the model's error,
+    for which the table drafts the shorter of two lengths, is not clear.
     """
-    if found.over_fixed.high >= 1:
+    apart = max(abs(row.num_draft_tokens - found.best_fixed.num_draft_tokens) for row in found.schedule.rows)
+    if found.over_fixed.high >= math.exp(-step_error * math.sqrt(apart)):
         return found
     row = ScheduleRow(batch=(1, None), num_draft_tokens=found.best_fixed.num_draft_tokens)
     alone = decision_of(curve, SchedulePolicy(kind="schedule", table=(row,)), curve.throughputs)

@@ -133,6 +133,17 @@ def test_a_table_that_loses_to_one_length_is_not_recommended(at_64, length):
     assert f"(2 ranges) was simulated and yields {lost:.1f} % [{lost:.1f}, {lost:.1f}] less than always" in warning
 
 
+@pytest.mark.parametrize(("step_error", "kept"), [(0.0, False), (0.02, False), (0.03, True)])
+def test_a_table_that_loses_within_the_models_error_stays(step_error, kept):
+    """1 always, where 3 always is 4 % faster: 0.03 √2 = 0.042 does not tell them apart, 0.02 √2 = 0.028 does."""
+    found = {Point(b, k): mean * LUCK for b in (1, 8) for k, mean in {0: 100, 1: 150, 3: 156}.items()}
+    curve = curve_of((1, 8), found, (1, 8))
+    shortest = schedule_of(found, (1, 8), (1, 3), 0.1)
+    assert [row.num_draft_tokens for row in shortest.rows] == [1]
+    table = decision_of(curve, shortest, {Point(b, 1): 150 * LUCK for b in (1, 8)})
+    assert (better_of(curve, table, step_error) is table) == kept
+
+
 def test_where_nothing_pays_no_speculation_loses_nothing():
     never = decision({}, {1: {0: 100, 1: 90, 3: 80}, 8: {0: 400, 1: 300, 3: 200}})
     assert never.schedule.num_draft_tokens == 0
